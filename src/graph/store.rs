@@ -1,0 +1,568 @@
+//! The store port: where runs are kept, and what every store promises.
+//!
+//! A run is an append-only list of [`StoredRecord`]s under one small [`Head`]. The store never looks
+//! inside a record; whatever it must know to decide stands in the head or beside the records in
+//! the call. Every method is one atomic step: it happened whole or not at all.
+//!
+//! What every store promises, and `tests/it/store` checks on each:
+//! - **One writer.** [`Store::claim`] raises the run's epoch; [`Store::append`] and
+//!   [`Store::renew`] of an older epoch, or after the lease was taken away, answer
+//!   [`StoreError::Fenced`]. An expired lease that nobody took over still appends.
+//! - **No lost answers.** An append repeated with the same batch id answers as it did the first
+//!   time and writes nothing, even if it released the lease.
+//! - **One clock.** Leases and due times are judged by the store's clock, never the caller's.
+//! - **Bit for bit.** What was appended is loaded in order, byte for byte, whatever its size.
+
+use std::{collections::BTreeMap, fmt, str::FromStr, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::base::{Fault, Timestamp};
+
+/// The version of the record format this build writes. Stored in every head.
+pub const FORMAT: u16 = 1;
+
+/// A run's name: 32 hex digits, spread evenly. Cheap to clone.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RunId(Arc<str>);
+
+impl RunId {
+    /// The id of the run of `workflow` under `key`: the first 16 bytes of a SHA-256 over both.
+    pub fn of(workflow: &str, key: &str) -> Self {
+        Self(hash_hex(&[workflow.as_bytes(), key.as_bytes()]).into())
+    }
+
+    /// An id of its own, for a run without a key.
+    pub fn random() -> Self {
+        Self(format!("{:032x}", fastrand::u128(..)).into())
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The text is no run id.
+#[derive(Debug, thiserror::Error)]
+#[error("`{0}` is no run id (32 hex digits)")]
+pub struct InvalidRunId(String);
+
+impl FromStr for RunId {
+    type Err = InvalidRunId;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let valid =
+            text.len() == 32 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+        if valid { Ok(Self(text.into())) } else { Err(InvalidRunId(text.to_owned())) }
+    }
+}
+
+/// The first 16 bytes, in hex, of a SHA-256 over `parts`, each led by its length.
+pub fn hash_hex(parts: &[&[u8]]) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    hash.finalize()[..16].iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Where a run stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunStatus {
+    /// Waits for a worker.
+    Queued,
+    /// A worker holds it, or held it and died.
+    Running,
+    /// Waits for a person, or for a time.
+    Parked,
+    /// Reached its end.
+    Completed,
+    /// Failed for good; its dead letter says why.
+    Failed,
+    /// A newer run of the same subject took its place.
+    Superseded,
+    /// Stopped from outside.
+    Cancelled,
+}
+
+impl RunStatus {
+    /// Every status, in the order a run usually meets them.
+    pub const ALL: [Self; 7] = [
+        Self::Queued,
+        Self::Running,
+        Self::Parked,
+        Self::Completed,
+        Self::Failed,
+        Self::Superseded,
+        Self::Cancelled,
+    ];
+
+    /// Whether only a reopening can make it go on.
+    pub fn is_final(self) -> bool {
+        matches!(self, Self::Completed | Self::Failed | Self::Superseded | Self::Cancelled)
+    }
+
+    /// The word used everywhere.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Running => "running",
+            Self::Parked => "parked",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Superseded => "superseded",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+impl fmt::Display for RunStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for RunStatus {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::ALL.into_iter().find(|status| status.as_str() == text).ok_or_else(|| {
+            let words = Self::ALL.map(Self::as_str).join(", ");
+            format!("`{text}` is no run status (one of {words})")
+        })
+    }
+}
+
+/// One record as a store keeps it: two opaque byte strings. `meta` is small (bounded by a few
+/// hundred bytes plus an error message) and `payload` may be tens of megabytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredRecord {
+    /// What kind of record, which step and node, when.
+    pub meta: Bytes,
+    /// Input, update, tasks or value; already compressed where that pays.
+    pub payload: Option<Bytes>,
+}
+
+/// The small head of a run: all that deciding and listing need.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Head {
+    /// The run's id.
+    pub id: RunId,
+    /// Its workflow's name.
+    pub workflow: String,
+    /// Its workflow's version.
+    pub workflow_version: u32,
+    /// Its record format, see [`FORMAT`].
+    pub format: u16,
+    /// The key it was opened with.
+    pub key: String,
+    /// What it is about; at most one unfinished run per subject survives an [`Store::open`].
+    pub subject: Option<String>,
+    /// Its place among the runs of its subject; a higher one supersedes.
+    pub order: i64,
+    /// Where it stands.
+    pub status: RunStatus,
+    /// How many records it has.
+    pub version: u64,
+    /// How often it was claimed; fences older holders.
+    pub epoch: u64,
+    /// Who holds it. May have expired.
+    pub lease: Option<Holder>,
+    /// No claim before this moment, and a sweep looks after it from then on.
+    pub not_before: Option<Timestamp>,
+    /// Executions that ended in a counted failure.
+    pub executions: u32,
+    /// Time spent working on it, over all processes.
+    pub active: Duration,
+    /// What went wrong last.
+    pub error: Option<String>,
+    /// When it was opened, by the store's clock.
+    pub created_at: Timestamp,
+    /// When its head changed last (renewals aside), by the store's clock.
+    pub updated_at: Timestamp,
+}
+
+/// Who holds a run, and until when by the store's clock.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Holder {
+    /// A name for the process, for people.
+    pub owner: String,
+    /// When others may take over.
+    pub expires: Timestamp,
+}
+
+/// The right to write to one run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lease {
+    /// The run.
+    pub run: RunId,
+    /// The epoch the claim raised it to.
+    pub epoch: u64,
+}
+
+/// What to open. See [`Store::open`].
+#[derive(Debug, Clone)]
+pub struct NewRun {
+    /// The run's id.
+    pub id: RunId,
+    /// Its workflow's name.
+    pub workflow: String,
+    /// Its workflow's version.
+    pub workflow_version: u32,
+    /// Its key.
+    pub key: String,
+    /// What it is about.
+    pub subject: Option<String>,
+    /// Its place among the runs of its subject.
+    pub order: i64,
+    /// No claim before this moment.
+    pub not_before: Option<Timestamp>,
+    /// Its first records: `started`, or a fork's copy.
+    pub records: Vec<StoredRecord>,
+    /// Interrupts open in those records, with their answers if given (a fork's copy).
+    pub asks: Vec<(String, Option<Bytes>)>,
+    /// The `superseded` record to append to older runs of the subject.
+    pub superseded: StoredRecord,
+    /// Claim it in the same step if it is created.
+    pub claim: Option<ClaimAs>,
+}
+
+/// In whose name, and for how long.
+#[derive(Debug, Clone)]
+pub struct ClaimAs {
+    /// A name for the process, for people.
+    pub owner: String,
+    /// How long the lease lives unless renewed.
+    pub ttl: Duration,
+}
+
+/// What [`Store::open`] found or made.
+#[derive(Debug, Clone)]
+pub struct Opened {
+    /// The run's head, after all that was done.
+    pub head: Head,
+    /// Whether it was made just now.
+    pub created: bool,
+    /// Given if it was created with [`NewRun::claim`], and not born superseded.
+    pub lease: Option<Lease>,
+    /// Runs this opening superseded.
+    pub superseded: Vec<RunId>,
+}
+
+/// What to claim. See [`Store::claim`].
+#[derive(Debug, Clone)]
+pub struct Claim {
+    /// The run.
+    pub run: RunId,
+    /// In whose name.
+    pub by: ClaimAs,
+    /// Claim even before `not_before`.
+    pub early: bool,
+    /// Claim even if its status is final (to reopen it).
+    pub reopen: bool,
+}
+
+/// The answer to a claim.
+#[derive(Debug, Clone)]
+pub enum Claimed {
+    /// It is yours; the head is as it stands after the claim.
+    Yours(Lease, Box<Head>),
+    /// There is no such run.
+    Missing,
+    /// A living lease is on it.
+    Held(Holder),
+    /// Its time has not come.
+    NotBefore(Timestamp),
+    /// It has ended, and a reopening was not asked for.
+    Final(RunStatus),
+}
+
+/// What becomes of the lease with an append.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hold {
+    /// Keep it, renewed for this long from now.
+    Keep(Duration),
+    /// Give it up.
+    Release,
+}
+
+/// The part of the head that an append sets.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HeadChange {
+    /// The new status.
+    pub status: RunStatus,
+    /// The new `not_before`.
+    pub not_before: Option<Timestamp>,
+    /// The new count of failed executions.
+    pub executions: u32,
+    /// The new sum of active time.
+    pub active: Duration,
+    /// The new error.
+    pub error: Option<String>,
+}
+
+/// One atomic write to one run. See [`Store::append`].
+#[derive(Debug, Clone)]
+pub struct Append {
+    /// The right to write.
+    pub lease: Lease,
+    /// The version the writer knows; must be the run's.
+    pub expected: u64,
+    /// A fresh random number per batch; the same again when the answer was lost.
+    pub batch: u128,
+    /// What to append; may be empty (to release, or to set the head).
+    pub records: Vec<StoredRecord>,
+    /// The head after it.
+    pub head: HeadChange,
+    /// Ids of interrupts these records open.
+    pub asks: Vec<String>,
+    /// A dead letter recorded in the same step.
+    pub letter: Option<Box<Letter>>,
+    /// What becomes of the lease.
+    pub hold: Hold,
+}
+
+/// An answer to an interrupt, or a cancellation: written without a lease.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Resumed {
+    /// Taken, as the run's record of this number.
+    Accepted(u64),
+    /// Somebody was first; this is the value they gave.
+    Already(Bytes),
+    /// The run has no such interrupt.
+    Unknown,
+    /// The run has ended.
+    Final(RunStatus),
+}
+
+/// The answer to a cancellation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cancelled {
+    /// It is cancelled now.
+    Done,
+    /// It had ended before.
+    Final(RunStatus),
+    /// There is no such run.
+    Missing,
+}
+
+/// Why a message was given up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LetterReason {
+    /// It could not be read.
+    Undecodable,
+    /// It names a workflow this deployment has not got.
+    UnknownWorkflow,
+    /// No worker knew its run's version within the wait.
+    UnsupportedVersion,
+    /// A failure that trying again cannot cure.
+    Permanent,
+    /// Transient failures, too many.
+    AttemptsExhausted,
+    /// The broker gave it up by itself.
+    BrokerLimit,
+}
+
+/// What became of a dead letter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LetterState {
+    /// Waits for an operator.
+    Open,
+    /// Sent again.
+    Replayed,
+    /// Put away.
+    Discarded,
+}
+
+/// A dead letter: the truth about a message that was given up.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Letter {
+    /// hash(run, failure number) or hash(message).
+    pub id: String,
+    /// Why.
+    pub reason: LetterReason,
+    /// What became of it.
+    pub state: LetterState,
+    /// Its run, if it had come to one.
+    pub run: Option<RunId>,
+    /// Its workflow, if known.
+    pub workflow: Option<String>,
+    /// The node that failed.
+    pub node: Option<String>,
+    /// What went wrong, for people.
+    pub error: String,
+    /// Executions that failed.
+    pub executions: u32,
+    /// When it first failed.
+    pub first_at: Timestamp,
+    /// When it failed last.
+    pub last_at: Timestamp,
+    /// The message's headers, as they came.
+    pub headers: BTreeMap<String, String>,
+    /// The message's body, as it came.
+    pub payload: Bytes,
+    /// Whether the queue's own dead-letter place has confirmed it.
+    pub confirmed: bool,
+}
+
+/// Which letters.
+#[derive(Debug, Clone, Default)]
+pub struct LetterFilter {
+    /// In this state.
+    pub state: Option<LetterState>,
+    /// Confirmed or not.
+    pub confirmed: Option<bool>,
+    /// At most so many, the newest `last_at` first; 0 is all.
+    pub limit: usize,
+}
+
+/// Which runs. Every field narrows; the newest `(created_at, id)` come first.
+#[derive(Debug, Clone, Default)]
+pub struct RunFilter {
+    /// With one of these statuses; empty is any.
+    pub statuses: Vec<RunStatus>,
+    /// Of this workflow.
+    pub workflow: Option<String>,
+    /// About this subject.
+    pub subject: Option<String>,
+    /// Whose id begins so.
+    pub id_prefix: Option<String>,
+    /// Only runs strictly behind this place in the order: the last row of the page before.
+    pub after: Option<(Timestamp, RunId)>,
+    /// At most so many; 0 is all.
+    pub limit: usize,
+}
+
+/// What a store can refuse or fail with.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    /// The lease is no longer yours.
+    #[error("the run's lease was lost: another worker took it over, or it was stopped")]
+    Fenced,
+    /// The run has moved on to this version (an answer came in); load what is new, then append.
+    #[error("the run has moved on to version {version}")]
+    Conflict {
+        /// The run's version now.
+        version: u64,
+    },
+    /// There is no such run.
+    #[error("there is no run {0}")]
+    Missing(RunId),
+    /// The store is out of reach, busy or full. Trying again may help; nothing was written, or
+    /// the answer was lost.
+    #[error("{0}")]
+    Unavailable(String),
+    /// The store refuses, or what it holds cannot be read.
+    #[error("{0}")]
+    Broken(String),
+}
+
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Unavailable(why) => Fault::outage(why),
+            StoreError::Conflict { .. } => Fault::transient(error.to_string()),
+            other => Fault::permanent(other.to_string()),
+        }
+    }
+}
+
+/// Where runs and dead letters are kept. See the module's promises.
+#[async_trait]
+pub trait Store: Send + Sync + 'static {
+    /// Whether payloads should come compressed (a store on disk or afar) or plain (in memory).
+    fn compresses(&self) -> bool;
+
+    /// Creates the run, or finds the one with its id, and either way supersedes the subject's
+    /// other unfinished runs whose order is not higher: their record is appended, their epoch
+    /// raised, their lease gone. If the subject has another run (unfinished or not, superseded
+    /// ones aside) of a strictly higher order, a new run is born superseded: created with that
+    /// status and without a lease. A found run takes the higher of both orders and is otherwise
+    /// unchanged, whatever its status.
+    async fn open(&self, new: NewRun) -> Result<Opened, StoreError>;
+
+    /// Takes the run for a time, if it is free: raises its epoch, sets status `running`, and
+    /// clears `not_before`. A run whose lease has expired is free.
+    async fn claim(&self, claim: Claim) -> Result<Claimed, StoreError>;
+
+    /// Keeps the lease for `ttl` from now.
+    async fn renew(&self, lease: &Lease, ttl: Duration) -> Result<(), StoreError>;
+
+    /// Appends, sets the head, keeps or releases the lease. Answers the version after it.
+    async fn append(&self, append: Append) -> Result<u64, StoreError>;
+
+    /// Answers an interrupt, once. The record gets the run's next number; an unleased parked run
+    /// becomes `queued` and due now. A lease, if any, stays.
+    async fn resume(
+        &self,
+        run: &RunId,
+        interrupt: &str,
+        value: Bytes,
+        record: StoredRecord,
+    ) -> Result<Resumed, StoreError>;
+
+    /// Stops an unfinished run: appends the record, raises the epoch, drops the lease.
+    async fn cancel(&self, run: &RunId, record: StoredRecord) -> Result<Cancelled, StoreError>;
+
+    /// The head alone.
+    async fn head(&self, run: &RunId) -> Result<Option<Head>, StoreError>;
+
+    /// The head and the records after number `after` (0 for all), of one moment.
+    async fn load(
+        &self,
+        run: &RunId,
+        after: u64,
+    ) -> Result<Option<(Head, Vec<StoredRecord>)>, StoreError>;
+
+    /// Heads, the newest first.
+    async fn list(&self, filter: &RunFilter) -> Result<Vec<Head>, StoreError>;
+
+    /// Runs that somebody should look after: without a living lease, and either `running` (their
+    /// worker died: the lease ended at least `margin` ago) or with a `not_before` that passed at
+    /// least `margin` ago, whatever their status. The longest overdue first.
+    async fn due(&self, margin: Duration, limit: usize) -> Result<Vec<Head>, StoreError>;
+
+    /// Removes the run and all that belongs to it, letters aside. Answers whether it was there.
+    async fn delete(&self, run: &RunId) -> Result<bool, StoreError>;
+
+    /// Removes final runs that are not due again and whose head has not changed for `age`, and
+    /// settled letters as old; never a parked, queued or running run, nor one whose letter is
+    /// open. At most `limit` at a time; answers how many runs went.
+    async fn expire(&self, age: Duration, limit: usize) -> Result<u64, StoreError>;
+
+    /// Records a letter without a run. One with the same id keeps its `first_at`, state and
+    /// confirmation, and takes the new `last_at`, error and executions; a replayed one opens
+    /// again, unconfirmed.
+    async fn put_letter(&self, letter: Letter) -> Result<(), StoreError>;
+
+    /// One letter, whole.
+    async fn letter(&self, id: &str) -> Result<Option<Letter>, StoreError>;
+
+    /// Letters, the newest first. Payloads are left out (empty).
+    async fn letters(&self, filter: &LetterFilter) -> Result<Vec<Letter>, StoreError>;
+
+    /// Marks the letter as confirmed by the queue. Answers whether it was there.
+    async fn confirm_letter(&self, id: &str) -> Result<bool, StoreError>;
+
+    /// Settles an open letter. Answers the state it has now and whether this call changed it.
+    async fn settle_letter(
+        &self,
+        id: &str,
+        state: LetterState,
+    ) -> Result<Option<(LetterState, bool)>, StoreError>;
+}

@@ -1,0 +1,12 @@
+//! verdict takes pull-request events off a queue and leaves one review on each head commit,
+//! whatever crashes in between.
+//!
+//! The map. Who may import whom is a rule, and `tests/it/house.rs` keeps it:
+//!
+//! | module | is | may import |
+//! |---|---|---|
+//! | [`base`] | faults, clock, trace context, keyed port | nothing |
+//! | [`graph`] | the workflow engine and the store port | base |
+
+pub mod base;
+pub mod graph;
