@@ -1,0 +1,3 @@
+//! verdict's tests: one binary, one module per area.
+
+mod graph;
