@@ -7,6 +7,9 @@
 //! |---|---|---|
 //! | [`base`] | faults, clock, trace context, keyed port | nothing |
 //! | [`graph`] | the workflow engine and the store port | base |
+//! | [`queue`] | the queue port, the embedded queue, what messages mean | db, base |
 
 pub mod base;
 pub mod graph;
+pub mod queue;
+pub mod workflows;

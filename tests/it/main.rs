@@ -1,3 +1,4 @@
 //! verdict's tests: one binary, one module per area.
 
 mod graph;
+mod queue;
