@@ -12,7 +12,7 @@ pub trait State: Clone + Serialize + Send + Sync + 'static {
     /// What starts a run.
     type Input: Serialize + DeserializeOwned + Send + Sync + 'static;
     /// A node's partial update. Fields it does not mention stay as they were.
-    type Update: Serialize + DeserializeOwned + Send + 'static;
+    type Update: Serialize + DeserializeOwned + Send + Sync + 'static;
 
     /// Names of fields, at any depth, whose values never appear in logs, events or listings.
     const SENSITIVE: &'static [&'static str] = &[];
