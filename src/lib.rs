@@ -12,4 +12,5 @@
 pub mod base;
 pub mod graph;
 pub mod queue;
+pub mod worker;
 pub mod workflows;

@@ -18,8 +18,8 @@ use super::{
     rewind,
     state::State,
     store::{
-        Cancelled, ClaimAs, Head, Lease, NewRun, Opened, Resumed, RunId, RunStatus, Store,
-        StoredRecord,
+        Append, Cancelled, ClaimAs, Head, HeadChange, Hold, Lease, Letter, NewRun, Opened, Resumed,
+        RunId, RunStatus, Store, StoredRecord,
     },
     testing::Faults,
 };
@@ -289,7 +289,7 @@ impl Runtime {
             journal,
             info: Arc::new(info),
             events: execute.events,
-            control: execute.control,
+            control: execute.control.child(),
             clock: self.clock.clone(),
             owner: self.owner.clone(),
             timeout: execute.timeout,
@@ -419,6 +419,33 @@ impl Runtime {
         rows.collect()
     }
 
+    /// Appends records that need no knowledge of the workflow to a run this process has claimed:
+    /// its failure, a letter, a letter's confirmation. The lease stays if `hold`.
+    ///
+    /// # Errors
+    /// If the store refuses.
+    pub async fn note(
+        &self,
+        (lease, head): (&Lease, &Head),
+        metas: &[Meta],
+        change: HeadChange,
+        letter: Option<Letter>,
+        hold: bool,
+    ) -> Result<u64> {
+        let records: Result<Vec<_>> = metas.iter().map(|meta| self.bare(meta)).collect();
+        let append = Append {
+            lease: lease.clone(),
+            expected: head.version,
+            batch: fastrand::u128(..),
+            records: records?,
+            head: change,
+            asks: Vec::new(),
+            letter: letter.map(Box::new),
+            hold: if hold { Hold::Keep(self.ttl) } else { Hold::Release },
+        };
+        Ok(self.store.append(append).await?)
+    }
+
     async fn loaded(&self, run: &RunId) -> Result<(Head, Vec<StoredRecord>)> {
         let loaded = self.store.load(run, 0).await?;
         loaded.ok_or_else(|| Fault::permanent(format!("there is no run {run}")))
@@ -439,7 +466,7 @@ impl<S: State, D: Send + Sync + 'static> Graph<S, D> {
             journal: None,
             info: Arc::new(info),
             events: execute.events,
-            control: execute.control,
+            control: execute.control.child(),
             clock,
             owner: "".into(),
             timeout: execute.timeout,
