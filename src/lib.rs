@@ -7,6 +7,8 @@
 //! |---|---|---|
 //! | [`base`] | faults, clock, trace context, keyed port | nothing |
 //! | [`graph`] | the workflow engine and the store port | base |
+//! | [`db`] | database files and the grouping writer | base |
 
 pub mod base;
+pub mod db;
 pub mod graph;
