@@ -7,9 +7,11 @@
 //! |---|---|---|
 //! | [`base`] | faults, clock, trace context, keyed port | nothing |
 //! | [`graph`] | the workflow engine and the store port | base |
+//! | [`db`] | database files and the grouping writer | base |
 //! | [`queue`] | the queue port, the embedded queue, what messages mean | db, base |
 
 pub mod base;
+pub mod db;
 pub mod graph;
 pub mod queue;
 pub mod worker;
