@@ -8,9 +8,9 @@ use super::{settle::message_of, work::message_hash};
 use crate::{
     base::{Result, Timestamp},
     graph::{
-        Envelope, Failure, Meta, RunId, Runtime,
+        ClaimHow, Envelope, Failure, Meta, RunId, Runtime,
         store::{
-            Claim, Claimed, HeadChange, Letter, LetterFilter, LetterReason, LetterState, RunStatus,
+            Claimed, HeadChange, Letter, LetterFilter, LetterReason, LetterState, RunStatus,
             hash_hex,
         },
     },
@@ -116,9 +116,8 @@ impl DeadLetters {
     /// Records the confirmation in the run, unless a living worker is about to.
     async fn claimed_elsewhere(&self, letter: &Letter) -> Result<bool> {
         let Some(run) = &letter.run else { return Ok(false) };
-        let by = self.runtime.claim_as();
-        let claim = Claim { run: run.clone(), by, early: true, reopen: true };
-        let (lease, head) = match self.runtime.store.claim(claim).await? {
+        let how = ClaimHow { early: true, reopen: true };
+        let (lease, head) = match self.runtime.claim(run, how).await? {
             Claimed::Yours(lease, head) => (lease, head),
             Claimed::Held(_) => return Ok(true),
             _ => return Ok(false),

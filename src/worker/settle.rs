@@ -17,8 +17,8 @@ use super::{
 use crate::{
     base::{Fault, Result},
     graph::{
-        Envelope, Failure, Head, Meta, Outcome, RunStatus, Stop,
-        store::{Claim, Claimed, HeadChange, Lease, Letter, LetterReason},
+        ClaimHow, Envelope, Failure, Head, Meta, Outcome, RunStatus, Stop,
+        store::{Claimed, HeadChange, Lease, Letter, LetterReason},
     },
     queue::{Delivery, Message, Settlement},
 };
@@ -121,13 +121,8 @@ impl Worker {
             }
             (Some(Held::Free(head)), ForRun::Fail, Some(reason)) => {
                 let runtime = &self.shared.runtime;
-                let claim = Claim {
-                    run: head.id.clone(),
-                    by: runtime.claim_as(),
-                    early: true,
-                    reopen: false,
-                };
-                match runtime.store.claim(claim).await? {
+                let how = ClaimHow { early: true, reopen: false };
+                match runtime.claim(&head.id, how).await? {
                     Claimed::Yours(lease, head) => {
                         self.bury(lease, *head, &failure, reason, delivery).await
                     }

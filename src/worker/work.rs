@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 use crate::{
     base::{Fault, FaultKind, TraceContext},
     graph::{
-        Envelope, Events, Failure, Head, ReopenFrom, RunId, RunStatus, Stop,
-        store::{Claim, Claimed, Lease, RunFilter, hash_hex},
+        ClaimHow, Envelope, Events, Failure, Head, ReopenFrom, RunId, RunStatus, Stop,
+        store::{Claimed, Lease, RunFilter, hash_hex},
     },
     queue::{Decoded, Delivery, Job, Message, Webhook, decode, header},
     workflows::{Admission, AnyRan, AnyWorkflow, Event, Options, Start},
@@ -254,13 +254,8 @@ impl Worker {
         if !workflow.versions().contains(&head.workflow_version) {
             return self.foreign_version(head);
         }
-        let claim = Claim {
-            run: head.id.clone(),
-            by: runtime.claim_as(),
-            early: reopen.is_some(),
-            reopen: reopen.is_some() || revisit,
-        };
-        let worked = match runtime.store.claim(claim).await {
+        let how = ClaimHow { early: reopen.is_some(), reopen: reopen.is_some() || revisit };
+        let worked = match runtime.claim(&head.id, how).await {
             Err(error) => Worked::store(&error.into()),
             Ok(Claimed::Yours(lease, head)) => self.execute(workflow, lease, *head, reopen).await,
             Ok(Claimed::Held(holder)) => {
