@@ -8,7 +8,9 @@
 //! | [`base`] | faults, clock, trace context, keyed port | nothing |
 //! | [`graph`] | the workflow engine and the store port | base |
 //! | [`db`] | database files and the grouping writer | base |
+//! | [`checkpoint`] | stores: where runs are kept, and the keyed side | graph, db, base |
 
 pub mod base;
+pub mod checkpoint;
 pub mod db;
 pub mod graph;
