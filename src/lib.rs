@@ -6,7 +6,11 @@
 //! | module | is | may import |
 //! |---|---|---|
 //! | [`base`] | faults, clock, trace context, keyed port | nothing |
+//! | [`forge`] | where changes come from: the port, local git | base |
+//! | [`analysis`] | findings and the deterministic analysers | base |
 //! | [`graph`] | the workflow engine and the store port | base |
 
+pub mod analysis;
 pub mod base;
+pub mod forge;
 pub mod graph;
