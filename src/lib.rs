@@ -9,8 +9,11 @@
 //! | [`forge`] | where changes come from: the port, local git | base |
 //! | [`analysis`] | findings and the deterministic analysers | base |
 //! | [`graph`] | the workflow engine and the store port | base |
+//! | [`queue`] | the queue port, the embedded queue, what messages mean | db, base |
 
 pub mod analysis;
 pub mod base;
 pub mod forge;
 pub mod graph;
+pub mod queue;
+pub mod workflows;

@@ -1,3 +1,5 @@
-//! The integration tests, one binary: a folder or file per area.
+//! verdict's tests: one binary, one module per area.
 
+mod graph;
+mod queue;
 mod review;
