@@ -180,18 +180,18 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// Quotes are shown and stored up to this many characters.
+    pub const QUOTE_CHARS: usize = 400;
+
     /// A finding about the file as a whole.
     pub fn is_whole_file(&self) -> bool {
         self.start_line == 0
     }
 }
 
-/// Quotes are shown and stored up to this many characters.
-pub(super) const QUOTE: usize = 400;
-
 /// `line` as a quote.
 pub(super) fn quote(line: &str) -> String {
-    line.chars().take(QUOTE).collect()
+    line.chars().take(Finding::QUOTE_CHARS).collect()
 }
 
 /// Names each finding by rule, path, quote (blanks collapsed) and its number among equals, in the

@@ -12,6 +12,7 @@ use super::{input::ReviewInput, judge::Judgement, settings::Settings};
 use crate::{
     analysis::{Category, Finding},
     forge::{FileChange, Range},
+    graph::{Invalid, State},
 };
 
 /// The state of a review.
@@ -62,6 +63,8 @@ pub struct ReviewFile {
     /// The change.
     #[serde(flatten)]
     pub change: FileChange,
+    /// Whether its text was looked at.
+    pub read: bool,
     /// Why no agent reads it; absent when they do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
@@ -106,36 +109,35 @@ pub enum Outcome {
 /// Where a review went.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Published {
     /// It stays in the run, to be shown on request.
     InRun,
 }
 
-impl ReviewState {
-    /// The state of a review that has not begun.
-    pub fn new(input: ReviewInput) -> Self {
+impl State for ReviewState {
+    type Input = ReviewInput;
+    type Update = ReviewUpdate;
+
+    fn new(input: ReviewInput) -> Self {
         Self { input, ingested: None, agents: BTreeMap::new(), judgement: None, published: None }
     }
 
-    /// Whether `update` may be merged now: the field at fault and what was expected.
-    ///
-    /// # Errors
-    /// `(field, expected)`.
-    pub fn check(&self, update: &ReviewUpdate) -> Result<(), (&'static str, &'static str)> {
+    fn validate(&self, update: &ReviewUpdate) -> Result<(), Invalid> {
         match update {
             ReviewUpdate::Ingested(_) => Ok(()),
-            _ if self.ingested.is_none() => Err(("ingested", "the change, before anything else")),
-            ReviewUpdate::Agent(report) => check_findings(report),
-            ReviewUpdate::Judged(_) => Ok(()),
-            ReviewUpdate::Published(_) if self.judgement.is_none() => {
-                Err(("judgement", "a judgement, before it is published"))
+            _ if self.ingested.is_none() => {
+                Err(Invalid::new("ingested", "the change, before anything else"))
             }
-            ReviewUpdate::Published(_) => Ok(()),
+            ReviewUpdate::Agent(report) => check_findings(report),
+            ReviewUpdate::Published(_) if self.judgement.is_none() => {
+                Err(Invalid::new("judgement", "a judgement, before it is published"))
+            }
+            ReviewUpdate::Judged(_) | ReviewUpdate::Published(_) => Ok(()),
         }
     }
 
-    /// Takes in what a node found.
-    pub fn merge(&mut self, update: ReviewUpdate) {
+    fn merge(&mut self, update: ReviewUpdate) {
         match update {
             ReviewUpdate::Ingested(ingested) => self.ingested = Some(ingested),
             ReviewUpdate::Agent(report) => {
@@ -147,11 +149,11 @@ impl ReviewState {
     }
 }
 
-fn check_findings(report: &AgentReport) -> Result<(), (&'static str, &'static str)> {
+fn check_findings(report: &AgentReport) -> Result<(), Invalid> {
     let right = |f: &Finding| f.start_line <= f.end_line && f.fingerprint.len() == 16;
     if report.findings.iter().all(right) {
         Ok(())
     } else {
-        Err(("findings", "ordered lines and a fingerprint of 16 hex digits"))
+        Err(Invalid::new("findings", "ordered lines and a fingerprint of 16 hex digits"))
     }
 }
