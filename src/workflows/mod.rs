@@ -10,6 +10,7 @@
 //! [`admit`]: Workflow::admit
 
 mod erased;
+pub mod review;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
