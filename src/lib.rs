@@ -7,6 +7,12 @@
 //! |---|---|---|
 //! | [`base`] | faults, clock, trace context, keyed port | nothing |
 //! | [`graph`] | the workflow engine and the store port | base |
+//! | [`telemetry`] | logs on standard error | base |
+//! | [`server`] | the HTTP side: health probes | base |
+//! | [`config`] | settings, loaded and checked once | the components' options |
 
 pub mod base;
+pub mod config;
 pub mod graph;
+pub mod server;
+pub mod telemetry;
