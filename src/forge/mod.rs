@@ -14,6 +14,8 @@ pub mod diff;
 mod error;
 pub mod local;
 
+use std::path::Path;
+
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +34,22 @@ pub struct Range {
     pub base: String,
     /// The full commit id compared to.
     pub head: String,
+}
+
+/// Which changes to review, before anybody looked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Selection {
+    /// What the branch at hand adds.
+    Default,
+    /// As written by a person.
+    Range(String),
+    /// Two revisions.
+    Ends {
+        /// Compared from (its merge base with `head`).
+        base: String,
+        /// Compared to.
+        head: String,
+    },
 }
 
 /// What happened to a path.
@@ -135,6 +153,12 @@ pub enum Content {
 /// A code host: what changed, and the content of either side.
 #[async_trait]
 pub trait Forge: Send + Sync + 'static {
+    /// Finds the repository named by, or around, `place` and the two ends of `selection` in it.
+    ///
+    /// # Errors
+    /// When there is no repository, a revision is unknown, or there is nothing between the ends.
+    async fn resolve(&self, place: &Path, selection: &Selection) -> Result<Range>;
+
     /// Every path `range` changes.
     async fn changes(&self, range: &Range) -> Result<Vec<FileChange>>;
 

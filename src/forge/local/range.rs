@@ -12,23 +12,7 @@
 use std::path::{Path, PathBuf};
 
 use super::git::{Git, GitOptions};
-use crate::forge::{ForgeError, Range, Result};
-
-/// Which changes to review.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Selection {
-    /// What this branch adds.
-    Default,
-    /// As written by a person.
-    Range(String),
-    /// Two revisions.
-    Ends {
-        /// Compared from (its merge base with `head`).
-        base: String,
-        /// Compared to.
-        head: String,
-    },
-}
+use crate::forge::{ForgeError, Range, Result, Selection};
 
 /// Finds the repository around `folder` and the two ends of `selection` in it.
 ///

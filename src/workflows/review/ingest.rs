@@ -23,7 +23,7 @@ const SETTINGS_BYTES: u64 = 256 * 1024;
 /// # Errors
 /// When the forge does not answer, or what was asked for is not there.
 pub async fn ingest(deps: &ReviewDeps, input: &ReviewInput) -> Result<Ingested> {
-    let range = input.resolve(&deps.git).await?;
+    let range = input.resolve(&*deps.forge).await?;
     let (settings, mut findings) = read_settings(deps, &range).await?;
     let changes = deps.forge.changes(&range).await?;
     let mut files = plan(changes, &settings)?;

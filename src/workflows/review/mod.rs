@@ -38,6 +38,7 @@ pub use self::{
     state::{AgentReport, Ingested, Outcome, Published, ReviewFile, ReviewState, ReviewUpdate},
 };
 use super::{Admission, Event, Start, Workflow, read_input};
+pub use crate::forge::Selection;
 use crate::{
     base::{Fault, Result},
     forge::FileChange,
@@ -83,18 +84,19 @@ impl Workflow for Review {
         graph.compile()
     }
 
+    fn render(state: &ReviewState) -> Option<String> {
+        Some(report::text(state, &report::About::default(), false))
+    }
+
     async fn admit(deps: &ReviewDeps, event: &Event) -> Result<Admission<ReviewInput>> {
         match event {
             Event::Job { input, .. } => {
                 let input: ReviewInput = read_input(Self::NAME, input)?;
-                let range = input.resolve(&deps.git).await?;
+                let range = input.resolve(&*deps.forge).await?;
                 let (subject, order) = (None, 0);
-                Ok(Admission::Start(Start {
-                    key: key(&range),
-                    subject,
-                    order,
-                    input: range.into(),
-                }))
+                let key = key(&range, input.fresh.as_deref());
+                let input = ReviewInput { fresh: input.fresh, ..range.into() };
+                Ok(Admission::Start(Start { key, subject, order, input }))
             }
             Event::Webhook { event, .. } => {
                 Ok(Admission::Ignore { reason: format!("no forge for `{event}` is configured") })
