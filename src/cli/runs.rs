@@ -1,6 +1,6 @@
 //! `verdict runs`: what runs there are, what they did, and what can be done about them.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use clap::Subcommand;
 use serde::Serialize;
@@ -452,6 +452,3 @@ async fn delete(app: &App, id: &str) -> Result<(), CliError> {
     app.runtime.store.delete(&head.id).await.map_err(Fault::from)?;
     Ok(())
 }
-
-/// So that `--input` style paths read alike everywhere.
-pub(super) type FilePath = PathBuf;
