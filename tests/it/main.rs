@@ -1,4 +1,10 @@
 //! verdict's tests: one binary, one module per area.
 
+mod config;
 mod graph;
+mod house;
 mod queue;
+mod review;
+mod server;
+mod store;
+mod telemetry;
