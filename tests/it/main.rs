@@ -1,3 +1,8 @@
 //! The one integration binary.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test says what went wrong by stopping there"
+)]
 
 mod queue;

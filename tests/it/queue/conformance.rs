@@ -2,11 +2,13 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
+    pin::pin,
     sync::{Arc, Mutex},
     time::Duration,
 };
 
 use bytes::Bytes;
+use futures_util::FutureExt;
 use verdict::queue::{
     DeadLetter, Delivery, Depth, Message, Queue, QueueError, Receipt, Settled, Settlement,
 };
@@ -68,9 +70,12 @@ pub async fn published_received_acknowledged(bench: &dyn Bench) {
 /// A consumer that was waiting first is woken by a message published later.
 pub async fn waiting_consumer_is_woken(bench: &dyn Bench) {
     let (near, far) = (bench.open().await, bench.open().await);
-    let waiting = tokio::spawn(async move { take(&*near).await });
-    publish(&*far, "hello").await;
-    assert_eq!(text(&waiting.await.unwrap()), "hello");
+    for queue in [&near, &far] {
+        let mut waiting = pin!(take(&*near));
+        assert!((&mut waiting).now_or_never().is_none());
+        publish(&**queue, "hello").await;
+        assert_eq!(text(&waiting.await), "hello");
+    }
 }
 
 /// Messages come out in the order they went in.
@@ -107,10 +112,10 @@ pub async fn delayed_until_its_time(bench: &dyn Bench) {
 pub async fn waiting_consumer_sees_time_pass(bench: &dyn Bench) {
     let queue = bench.open().await;
     queue.publish(Message::new("late"), Duration::from_secs(3600)).await.unwrap();
-    let consumer = queue.clone();
-    let waiting = tokio::spawn(async move { take(&*consumer).await });
+    let mut waiting = pin!(take(&*queue));
+    assert!((&mut waiting).now_or_never().is_none());
     bench.pass(Duration::from_secs(3600)).await;
-    assert_eq!(text(&waiting.await.unwrap()), "late");
+    assert_eq!(text(&waiting.await), "late");
 }
 
 /// "Back later" waits its time, lets others pass, and is never counted.
@@ -350,6 +355,29 @@ pub async fn cancelled_receive_loses_nothing(bench: &dyn Bench) {
     assert_depth(&*queue, [0, 0, 0, 0]).await;
 }
 
+/// W5: a closed queue gives nothing more out and keeps nothing to itself; what is in hand can
+/// still be settled.
+pub async fn closed_keeps_nothing(bench: &dyn Bench) {
+    let queue = bench.open().await;
+    for body in ["held", "free"] {
+        publish(&*queue, body).await;
+    }
+    let held = take(&*queue).await;
+    // Dropped at every stage of being served, so that some parcels are on their way.
+    for _ in 0..20 {
+        let patience = Duration::from_micros(fastrand::u64(..500));
+        if let Ok(delivery) = tokio::time::timeout(patience, queue.receive()).await {
+            settle(&*queue, &delivery.unwrap(), Settlement::HandBack).await;
+        }
+    }
+    queue.close().await.unwrap();
+    queue.close().await.unwrap();
+    assert!(within(queue.receive()).await.is_err());
+    assert_depth(&*queue, [1, 1, 0, 0]).await;
+    assert_eq!(settle(&*queue, &held, Settlement::Ack).await, Settled::Done);
+    assert_eq!(text(&take(&*bench.open().await).await), "free");
+}
+
 /// A message as large as the limit passes whole; one byte more is refused for good, by size.
 pub async fn largest_message(bench: &dyn Bench) {
     let queue = bench.open().await;
@@ -423,6 +451,7 @@ suite![
     dead_letters,
     many_consumers_acknowledge_each_once,
     cancelled_receive_loses_nothing,
+    closed_keeps_nothing,
     largest_message,
     bit_for_bit,
 ];

@@ -1,0 +1,56 @@
+//! What is particular to the embedded queue: it lives on a disk, beside other things.
+
+use std::time::Duration;
+
+use verdict::{
+    db::{Sqlite, SqliteOptions},
+    queue::{
+        Message, Queue, Settled, Settlement,
+        embedded::{Embedded, Options},
+    },
+};
+
+use super::bench::within;
+
+/// A disk that is full refuses what comes, keeps what it has, and takes more once there is room.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn full_disk_loses_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = SqliteOptions { max_pages: Some(200), ..SqliteOptions::default() };
+    let db = Sqlite::open(folder.path().join("queue.db"), options).await.unwrap();
+    let queue = Embedded::open(db, Options::default());
+    let message = |n: u32| Message::new(vec![7; 40_000]).with("n", n.to_string());
+    let mut kept = 0;
+    let refused = loop {
+        match queue.publish(message(kept), Duration::ZERO).await {
+            Ok(()) => kept += 1,
+            Err(error) => break error,
+        }
+        assert!(kept < 100, "the disk never filled");
+    };
+    assert!(refused.is_transient(), "{refused}");
+    assert!(refused.to_string().contains("no room left"), "{refused}");
+    assert!(kept > 5);
+    for n in 0..kept {
+        let delivery = within(queue.receive()).await.unwrap();
+        assert!(delivery.message == message(n));
+        assert_eq!(queue.settle(&delivery.receipt, Settlement::Ack).await.unwrap(), Settled::Done);
+    }
+    queue.publish(message(0), Duration::ZERO).await.unwrap();
+}
+
+/// A database that was closed under the queue is an error at once, for those who wait too.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn closed_database_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = Sqlite::open(folder.path().join("queue.db"), SqliteOptions::default()).await.unwrap();
+    let poll = Duration::from_millis(5);
+    let queue = Embedded::open(db.clone(), Options { poll, ..Options::default() });
+    queue.check().await.unwrap();
+    let (waited, closed) = futures_util::future::join(within(queue.receive()), db.close()).await;
+    closed.unwrap();
+    let error = waited.unwrap_err();
+    assert!(error.to_string().contains("queue.db"), "{error}");
+    assert!(queue.check().await.is_err());
+    assert!(queue.publish(Message::new("x"), Duration::ZERO).await.is_err());
+}
