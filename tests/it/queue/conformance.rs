@@ -83,6 +83,8 @@ pub async fn first_in_first_out(bench: &dyn Bench) {
     let queue = bench.open().await;
     for n in 0..20 {
         publish(&*queue, &n.to_string()).await;
+        // Some share their moment, some do not.
+        bench.pass(Duration::from_millis(n % 2)).await;
     }
     for n in 0..20 {
         let delivery = take(&*queue).await;
@@ -140,9 +142,10 @@ pub async fn handed_back_is_ready_at_once(bench: &dyn Bench) {
     publish(&*queue, "first").await;
     bench.pass(Duration::from_secs(1)).await;
     publish(&*queue, "second").await;
-    for _ in 0..50 {
+    for _ in 0..20 {
         let delivery = take(&*queue).await;
         assert_eq!((text(&delivery), delivery.deliveries), ("first", 1));
+        bench.pass(Duration::from_secs(1)).await;
         assert_eq!(settle(&*queue, &delivery, Settlement::HandBack).await, Settled::Done);
         assert_eq!(settle(&*queue, &delivery, Settlement::HandBack).await, Settled::Stale);
     }
@@ -219,6 +222,25 @@ pub async fn stale_receipt_changes_nothing(bench: &dyn Bench) {
     let new = take(&*two).await;
     assert_eq!(settle(&*one, &second, Settlement::Ack).await, Settled::Stale);
     assert_eq!(settle(&*two, &new, Settlement::Ack).await, Settled::Done);
+}
+
+/// Of several settlements at once exactly one counts; extensions do not get in each other's way.
+pub async fn settled_once_however_many_ask(bench: &dyn Bench) {
+    let queue = &*bench.open().await;
+    for how in [Settlement::Ack, Settlement::HandBack, Settlement::Later(Duration::ZERO)] {
+        publish(queue, "contended").await;
+        let delivery = &take(queue).await;
+        let extensions = (0..10).map(|_| queue.extend(&delivery.receipt, bench.visibility()));
+        let extended = futures_util::future::try_join_all(extensions).await.unwrap();
+        assert_eq!(extended, [Settled::Done; 10]);
+        let settlements = (0..10).map(|_| settle(queue, delivery, how));
+        let settled = futures_util::future::join_all(settlements).await;
+        assert_eq!(settled.iter().filter(|settled| **settled == Settled::Done).count(), 1);
+        if how != Settlement::Ack {
+            settle(queue, &take(queue).await, Settlement::Ack).await;
+        }
+        assert_depth(queue, [0, 0, 0, 0]).await;
+    }
 }
 
 /// A receipt of no delivery at all is stale, never an error or somebody's.
@@ -446,6 +468,7 @@ suite![
     extended_stays_in_hand,
     late_settlement_counts_while_nobody_else_took_it,
     stale_receipt_changes_nothing,
+    settled_once_however_many_ask,
     foreign_receipt_is_stale,
     crash_with_messages_in_hand_loses_none,
     dead_letters,

@@ -1,7 +1,8 @@
 //! What is particular to the embedded queue: it lives on a disk, beside other things.
 
-use std::time::Duration;
+use std::{pin::pin, time::Duration};
 
+use futures_util::FutureExt;
 use verdict::{
     db::{Sqlite, SqliteOptions},
     queue::{
@@ -11,6 +12,23 @@ use verdict::{
 };
 
 use super::bench::within;
+
+/// Inside one process nobody waits for the next poll.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn publishing_wakes_consumers_of_the_same_handle() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = Sqlite::open(folder.path().join("queue.db"), SqliteOptions::default()).await.unwrap();
+    let poll = Duration::from_secs(3600);
+    let queue = Embedded::open(db, Options { poll, ..Options::default() });
+    let mut waiting = pin!(within(queue.receive()));
+    assert!((&mut waiting).now_or_never().is_none());
+    queue.publish(Message::new("hello"), Duration::ZERO).await.unwrap();
+    let delivery = waiting.await.unwrap();
+    let mut waiting = pin!(within(queue.receive()));
+    assert!((&mut waiting).now_or_never().is_none());
+    queue.settle(&delivery.receipt, Settlement::HandBack).await.unwrap();
+    assert_eq!(waiting.await.unwrap().message, delivery.message);
+}
 
 /// A disk that is full refuses what comes, keeps what it has, and takes more once there is room.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
