@@ -9,8 +9,10 @@
 //! | [`graph`] | the workflow engine and the store port | base |
 //! | [`db`] | database files and the grouping writer | base |
 //! | [`queue`] | the queue port, the embedded queue, what messages mean | db, base |
+//! | [`checkpoint`] | stores: where runs are kept, and the keyed side | graph, db, base |
 
 pub mod base;
+pub mod checkpoint;
 pub mod db;
 pub mod graph;
 pub mod queue;

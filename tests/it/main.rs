@@ -1,4 +1,4 @@
-//! The one integration binary.
+//! The integration tests: one binary, one module per area.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -6,3 +6,4 @@
 )]
 
 mod queue;
+mod store;

@@ -31,6 +31,7 @@ CREATE INDEX run_subject ON run (subject, place) WHERE subject IS NOT NULL;
 CREATE INDEX run_waiting ON run (not_before) WHERE not_before IS NOT NULL;
 -- Not by expiry, which every renewal would move: few runs are running.
 CREATE INDEX run_running ON run (n) WHERE status = 1;
+CREATE INDEX run_ended ON run (updated_at) WHERE status >= 3 AND not_before IS NULL;
 
 -- place = run.n * 2^24 + the record's number, from 1.
 CREATE TABLE record (
