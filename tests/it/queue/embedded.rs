@@ -4,6 +4,8 @@ use std::{pin::pin, time::Duration};
 
 use futures_util::FutureExt;
 use verdict::{
+    base::keyed::{Budget, Keyed},
+    checkpoint::SqliteStore,
     db::{Sqlite, SqliteOptions},
     queue::{
         Message, Queue, Settled, Settlement,
@@ -28,6 +30,38 @@ async fn publishing_wakes_consumers_of_the_same_handle() {
     assert!((&mut waiting).now_or_never().is_none());
     queue.settle(&delivery.receipt, Settlement::HandBack).await.unwrap();
     assert_eq!(waiting.await.unwrap().message, delivery.message);
+}
+
+/// The queue and a run store share one file, one writer and its commits, and neither disturbs the
+/// other, not even by an operation that must fail.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn shares_its_file_with_a_store() {
+    const EACH: usize = 200;
+    let folder = tempfile::tempdir().unwrap();
+    let db =
+        Sqlite::open(folder.path().join("verdict.db"), SqliteOptions::default()).await.unwrap();
+    let store = &SqliteStore::new(db.clone());
+    let queue = &Embedded::open(db, Options::default());
+    let life = Duration::from_secs(60);
+    let stored = (0..EACH).map(|n| async move {
+        store.put("space", &n.to_string(), vec![1; 100].into(), life).await.unwrap();
+        let budget = Budget { capacity: 1.0, per_second: 1.0 };
+        store.spend("space", "bucket", 2.0, budget).await.unwrap_err();
+    });
+    let queued = (0..EACH).map(|n| async move {
+        queue.publish(Message::new(n.to_string()), Duration::ZERO).await.unwrap();
+        let delivery = queue.receive().await.unwrap();
+        queue.settle(&delivery.receipt, Settlement::Ack).await.unwrap()
+    });
+    let both = futures_util::future::join(
+        futures_util::future::join_all(stored),
+        futures_util::future::join_all(queued),
+    );
+    let (_, settled) = within(both).await;
+    assert!(settled.iter().all(|settled| *settled == Settled::Done));
+    for n in 0..EACH {
+        assert!(store.get("space", &n.to_string()).await.unwrap().is_some());
+    }
 }
 
 /// A disk that is full refuses what comes, keeps what it has, and takes more once there is room.
