@@ -14,6 +14,8 @@ pub mod diff;
 mod error;
 pub mod local;
 
+use std::path::Path;
+
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +34,22 @@ pub struct Range {
     pub base: String,
     /// The full commit id compared to.
     pub head: String,
+}
+
+/// Which changes to review.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Selection {
+    /// What this branch adds.
+    Default,
+    /// As written by a person.
+    Range(String),
+    /// Two revisions.
+    Ends {
+        /// Compared from (its merge base with `head`).
+        base: String,
+        /// Compared to.
+        head: String,
+    },
 }
 
 /// What happened to a path.
@@ -135,6 +153,9 @@ pub enum Content {
 /// A code host: what changed, and the content of either side.
 #[async_trait]
 pub trait Forge: Send + Sync + 'static {
+    /// The repository around `folder`, and the two ends of `selection` in it.
+    async fn resolve(&self, folder: &Path, selection: &Selection) -> Result<Range>;
+
     /// Every path `range` changes.
     async fn changes(&self, range: &Range) -> Result<Vec<FileChange>>;
 

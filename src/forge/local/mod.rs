@@ -21,10 +21,9 @@ use std::path::Path;
 use async_trait::async_trait;
 
 pub use git::GitOptions;
-pub use range::{Selection, resolve};
 
 use self::git::Git;
-use super::{Content, FileChange, Forge, Range, Result};
+use super::{Content, FileChange, Forge, Range, Result, Selection};
 
 /// Repositories on this machine; [`Range::repo`] is the path of one.
 #[derive(Debug, Clone, Default)]
@@ -50,6 +49,10 @@ impl LocalGit {
 
 #[async_trait]
 impl Forge for LocalGit {
+    async fn resolve(&self, folder: &Path, selection: &Selection) -> Result<Range> {
+        range::resolve(&self.options, folder, selection).await
+    }
+
     async fn changes(&self, range: &Range) -> Result<Vec<FileChange>> {
         changes::changes(&self.git(range), range).await
     }

@@ -12,29 +12,17 @@
 use std::path::{Path, PathBuf};
 
 use super::git::{Git, GitOptions};
-use crate::forge::{ForgeError, Range, Result};
-
-/// Which changes to review.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Selection {
-    /// What this branch adds.
-    Default,
-    /// As written by a person.
-    Range(String),
-    /// Two revisions.
-    Ends {
-        /// Compared from (its merge base with `head`).
-        base: String,
-        /// Compared to.
-        head: String,
-    },
-}
+use crate::forge::{ForgeError, Range, Result, Selection};
 
 /// Finds the repository around `folder` and the two ends of `selection` in it.
 ///
 /// # Errors
 /// When the folder is in no repository, a revision is unknown, or there is nothing between them.
-pub async fn resolve(options: &GitOptions, folder: &Path, selection: &Selection) -> Result<Range> {
+pub(super) async fn resolve(
+    options: &GitOptions,
+    folder: &Path,
+    selection: &Selection,
+) -> Result<Range> {
     let repo = repository(options, folder).await?;
     let finder = Finder { git: Git::new(options, &repo) };
     let (base, head) = match selection {

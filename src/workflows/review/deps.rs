@@ -1,6 +1,6 @@
 //! What the nodes of a review need from outside.
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use tokio::sync::Semaphore;
 
@@ -8,10 +8,7 @@ use super::texts::Texts;
 use crate::{
     analysis::Ruleset,
     base::{Fault, Result},
-    forge::{
-        Forge,
-        local::{GitOptions, LocalGit},
-    },
+    forge::Forge,
 };
 
 /// How much a review reads.
@@ -43,8 +40,8 @@ impl Default for Limits {
 pub struct ReviewDeps {
     /// Where changes come from.
     pub forge: Arc<dyn Forge>,
-    /// How git is run, for resolving what a job names.
-    pub git: GitOptions,
+    /// Folders whose repositories a job may name; any when absent.
+    pub allow: Option<Vec<PathBuf>>,
     /// How much is read.
     pub limits: Limits,
     /// The compiled rules.
@@ -55,16 +52,16 @@ pub struct ReviewDeps {
 }
 
 impl ReviewDeps {
-    /// What a local review needs.
+    /// What a review of changes from `forge` needs.
     ///
     /// # Errors
     /// When a built-in rule does not compile.
-    pub fn local(git: GitOptions, limits: Limits) -> Result<Self> {
+    pub fn new(forge: Arc<dyn Forge>, limits: Limits) -> Result<Self> {
         let rules = Ruleset::built_in().map_err(|e| Fault::permanent(e.to_string()))?;
         let processors = std::thread::available_parallelism().map_or(2, usize::from);
         Ok(Self {
-            forge: Arc::new(LocalGit::new(git.clone())),
-            git,
+            forge,
+            allow: None,
             texts: Texts::new(limits.remembered),
             limits,
             rules,

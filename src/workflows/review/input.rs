@@ -1,15 +1,15 @@
-//! What a review is asked for, and what names it.
+//! What a review is asked for, what it starts from, and what names it.
 
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::forge::{
-    Range, Result,
-    local::{GitOptions, Selection, resolve},
+use crate::{
+    base::{Fault, Result},
+    forge::{Forge, Range, Selection},
 };
 
-/// The input of a review job: a local repository and the two revisions.
+/// A review job's input: a local repository and two revisions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReviewInput {
@@ -21,24 +21,57 @@ pub struct ReviewInput {
     pub head: String,
 }
 
+/// What a review starts from: names that no longer move.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "forge", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Target {
+    /// A repository on this machine.
+    Local(Range),
+}
+
 impl ReviewInput {
-    /// The repository and the two object ids this stands for now.
+    /// What this stands for now.
     ///
     /// # Errors
     /// When the folder is no repository, a revision is unknown, or nothing lies between them.
-    pub async fn resolve(&self, git: &GitOptions) -> Result<Range> {
+    pub async fn resolve(&self, forge: &dyn Forge) -> Result<Target> {
         let ends = Selection::Ends { base: self.base.clone(), head: self.head.clone() };
-        resolve(git, &self.repo, &ends).await
+        Ok(Target::Local(forge.resolve(&self.repo, &ends).await?))
     }
 }
 
-impl From<Range> for ReviewInput {
-    fn from(range: Range) -> Self {
-        Self { repo: Path::new(&range.repo).to_owned(), base: range.base, head: range.head }
+impl Target {
+    /// The two ends.
+    pub fn range(&self) -> &Range {
+        match self {
+            Self::Local(range) => range,
+        }
     }
-}
 
-/// The key of a local review: the same repository and commits are the same review.
-pub fn key(range: &Range) -> String {
-    format!("local:{}:{}..{}", range.repo, range.base, range.head)
+    /// The review's key: the same repository and commits are the same review.
+    pub fn key(&self) -> String {
+        match self {
+            Self::Local(Range { repo, base, head }) => format!("local:{repo}:{base}..{head}"),
+        }
+    }
+
+    /// Refuses a repository outside the folders (canonical paths) a job may name; `None` allows
+    /// any.
+    ///
+    /// # Errors
+    /// Permanent, with the setting that would allow it.
+    pub fn check_allowed(&self, allowed: Option<&[PathBuf]>) -> Result<()> {
+        let Self::Local(range) = self;
+        let repo = Path::new(&range.repo);
+        match allowed {
+            Some(folders) if !folders.iter().any(|f| repo.starts_with(f)) => {
+                Err(Fault::permanent(format!(
+                    "jobs may not name `{}`; allow its folder in forge.local.allow",
+                    range.repo
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
 }

@@ -33,7 +33,7 @@ use self::agents::{AGENTS, Agent};
 pub use self::{
     deps::{Limits, ReviewDeps},
     ingest::ingest,
-    input::{ReviewInput, key},
+    input::{ReviewInput, Target},
     judge::{Judgement, Verdict},
     state::{AgentReport, Ingested, Outcome, Published, ReviewFile, ReviewState, ReviewUpdate},
 };
@@ -64,7 +64,7 @@ impl Workflow for Review {
     fn graph() -> Result<Graph<ReviewState, ReviewDeps>, GraphError> {
         let mut graph = GraphBuilder::new();
         graph.node("ingest", |ctx: Ctx| async move {
-            let change = ingest(ctx.deps(), &ctx.state().input).await?;
+            let change = ingest(ctx.deps(), &ctx.state().target).await?;
             ctx.progress("files", &change.files.len());
             Ok::<_, NodeError>(ReviewUpdate::Ingested(change))
         });
@@ -83,18 +83,14 @@ impl Workflow for Review {
         graph.compile()
     }
 
-    async fn admit(deps: &ReviewDeps, event: &Event) -> Result<Admission<ReviewInput>> {
+    async fn admit(deps: &ReviewDeps, event: &Event) -> Result<Admission<Target>> {
         match event {
             Event::Job { input, .. } => {
                 let input: ReviewInput = read_input(Self::NAME, input)?;
-                let range = input.resolve(&deps.git).await?;
-                let (subject, order) = (None, 0);
-                Ok(Admission::Start(Start {
-                    key: key(&range),
-                    subject,
-                    order,
-                    input: range.into(),
-                }))
+                let target = input.resolve(&*deps.forge).await?;
+                target.check_allowed(deps.allow.as_deref())?;
+                let (key, subject) = (target.key(), None);
+                Ok(Admission::Start(Start { key, subject, order: 0, input: target }))
             }
             Event::Webhook { event, .. } => {
                 Ok(Admission::Ignore { reason: format!("no forge for `{event}` is configured") })
