@@ -31,13 +31,170 @@ fn about() -> About {
 #[tokio::test]
 async fn text_for_people() {
     let state = fixture().review("HEAD^!").await;
-    insta::assert_snapshot!(text(&state, &about(), false), @"");
+    insta::assert_snapshot!(text(&state, &about(), false), @r###"
+    high An SQL statement is put together from values
+      app/db.py:8  security/py-sql-injection · confidence 0.75
+        8 │     cur.execute(f"SELECT * FROM t WHERE name = '{name}'")
+          │     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      A value that holds a quote ends the string and goes on as SQL. (CWE-89)
+      Leave placeholders in the statement and pass the values as the second argument of `execute`.
+
+    medium A breakpoint was left in
+      app/db.py:9  pattern/py-debugger · confidence 0.95
+        9 │     breakpoint()
+          │     ^^^^^^^^^^^^
+      The program stops here and waits for somebody at a terminal. (CWE-489)
+      Remove it.
+
+    medium The default value is shared by all calls
+      app/db.py:4  logic/py-mutable-default · confidence 0.85
+        4 │ def find(cur, name, seen=[]):
+          │ ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      A default is made once, when the function is defined. What one call adds to this list, dict or set, the next call finds there.
+      Use `None` as the default and make the value inside the function.
+
+    low None is compared by equality
+      app/db.py:6  style/py-compare-none · confidence 0.90
+        6 │     if name == None:
+          │     ^^^^^^^^^^^^^^^^
+      A class may define what `==` means, so this can be true of something that is not None.
+      Use `is None`.
+          +     if name is None:
+
+    verdict: changes_requested · 4 findings
+    coverage: 1 of 3 changed files reviewed, 6 lines
+      skipped, binary: logo.png
+      skipped, deleted: old.txt
+    time: 42 ms · ingest 30 · judge 4
+    run: 0123456789abcdef0123456789abcdef
+"###);
 }
 
 #[tokio::test]
 async fn json_for_programs() {
     let state = fixture().review("HEAD^!").await;
-    insta::assert_snapshot!(json(&state, &about()), @"");
+    insta::assert_snapshot!(json(&state, &about()), @r###"
+    {
+      "run": "0123456789abcdef0123456789abcdef",
+      "base": "8faa846930e2f4b947054f2fa44cc4c3247fe772",
+      "head": "fd3473d356e13c42d0aee99d55f4b42cebc37b2b",
+      "verdict": "changes_requested",
+      "findings": [
+        {
+          "path": "app/db.py",
+          "side": "RIGHT",
+          "start_line": 8,
+          "end_line": 8,
+          "severity": "high",
+          "confidence": 0.75,
+          "agent": "security",
+          "rule": "py-sql-injection",
+          "title": "An SQL statement is put together from values",
+          "body": "A value that holds a quote ends the string and goes on as SQL. (CWE-89)\n\nLeave placeholders in the statement and pass the values as the second argument of `execute`.",
+          "suggestion": null,
+          "fingerprint": "db1d3226faeafb27",
+          "source": "rule",
+          "quote": "    cur.execute(f\"SELECT * FROM t WHERE name = '{name}'\")"
+        },
+        {
+          "path": "app/db.py",
+          "side": "RIGHT",
+          "start_line": 9,
+          "end_line": 9,
+          "severity": "medium",
+          "confidence": 0.95,
+          "agent": "pattern",
+          "rule": "py-debugger",
+          "title": "A breakpoint was left in",
+          "body": "The program stops here and waits for somebody at a terminal. (CWE-489)\n\nRemove it.",
+          "suggestion": null,
+          "fingerprint": "46462c19021b1238",
+          "source": "rule",
+          "quote": "    breakpoint()"
+        },
+        {
+          "path": "app/db.py",
+          "side": "RIGHT",
+          "start_line": 4,
+          "end_line": 4,
+          "severity": "medium",
+          "confidence": 0.85,
+          "agent": "logic",
+          "rule": "py-mutable-default",
+          "title": "The default value is shared by all calls",
+          "body": "A default is made once, when the function is defined. What one call adds to this list, dict or set, the next call finds there.\n\nUse `None` as the default and make the value inside the function.",
+          "suggestion": null,
+          "fingerprint": "f1062f954497c036",
+          "source": "rule",
+          "quote": "def find(cur, name, seen=[]):"
+        },
+        {
+          "path": "app/db.py",
+          "side": "RIGHT",
+          "start_line": 6,
+          "end_line": 6,
+          "severity": "low",
+          "confidence": 0.9,
+          "agent": "style",
+          "rule": "py-compare-none",
+          "title": "None is compared by equality",
+          "body": "A class may define what `==` means, so this can be true of something that is not None.\n\nUse `is None`.",
+          "suggestion": "    if name is None:",
+          "fingerprint": "4033af0158202f2b",
+          "source": "rule",
+          "quote": "    if name == None:"
+        }
+      ],
+      "left_out": {
+        "merged": 0,
+        "unanchored": 0,
+        "below_threshold": 0,
+        "over_cap": 0
+      },
+      "coverage": [
+        {
+          "path": "app/db.py",
+          "status": "done",
+          "lines": 6,
+          "agents": {
+            "logic": "done",
+            "pattern": "done",
+            "security": "done",
+            "style": "done"
+          }
+        },
+        {
+          "path": "logo.png",
+          "status": "skipped",
+          "reason": "binary",
+          "lines": 0,
+          "agents": {
+            "logic": "skipped",
+            "pattern": "skipped",
+            "security": "skipped",
+            "style": "skipped"
+          }
+        },
+        {
+          "path": "old.txt",
+          "status": "skipped",
+          "reason": "deleted",
+          "lines": 0,
+          "agents": {
+            "logic": "skipped",
+            "pattern": "skipped",
+            "security": "skipped",
+            "style": "skipped"
+          }
+        }
+      ],
+      "timings": {
+        "ingest": 30.2,
+        "judge": 4.0,
+        "total": 41.6
+      }
+    }
+"###);
 }
 
 /// The same change gives the same review, and the colours change no letter of it.
