@@ -38,6 +38,13 @@ pub struct Control {
     pub cancel: CancellationToken,
 }
 
+impl Control {
+    /// For one execution: stopped with the others, and by itself without them.
+    pub(super) fn child(&self) -> Self {
+        Self { drain: self.drain.clone(), cancel: self.cancel.child_token() }
+    }
+}
+
 /// How one execution ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Stop {
@@ -108,6 +115,8 @@ impl<S: State, D: Send + Sync + 'static> Execution<S, D> {
         let stop = match self.drive().await {
             Ok(stop) | Err(stop) => stop,
         };
+        // Whatever still works for this execution elsewhere should stop.
+        self.control.cancel.cancel();
         let active = self.active();
         self.tell_end(&stop, active);
         super::summary::log(&self.info, &stop, &self.machine, active);

@@ -18,12 +18,14 @@ use super::{
     rewind,
     state::State,
     store::{
-        Cancelled, ClaimAs, Head, Lease, NewRun, Opened, Resumed, RunId, RunStatus, Store,
-        StoredRecord,
+        Append, Cancelled, Claim, ClaimAs, Claimed, Head, HeadChange, Hold, Lease, Letter, NewRun,
+        Opened, Resumed, RunId, RunStatus, Store, StoreError, StoredRecord,
     },
     testing::Faults,
 };
-use crate::base::{Clock, Fault, Result, Timestamp};
+use crate::base::{Clock, Fault, Timestamp};
+
+type Result<T, E = Fault> = std::result::Result<T, E>;
 
 /// Encoded but uncommitted records are held by at most so many runs at a time: it bounds memory.
 const ENCODING: usize = 64;
@@ -39,6 +41,7 @@ pub struct Runtime {
     pub owner: Arc<str>,
     /// How long a lease lives unless renewed.
     pub ttl: Duration,
+    known_dead: fn(&str) -> bool,
     permits: Arc<Semaphore>,
 }
 
@@ -118,6 +121,15 @@ impl<I> NewSpec<I> {
     }
 }
 
+/// Which runs a claim takes. The default takes runs that are unfinished and due.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ClaimHow {
+    /// Also those whose time has not come.
+    pub early: bool,
+    /// Also those that have ended.
+    pub reopen: bool,
+}
+
 /// Where to go on from. See [`Execute::reopen`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReopenFrom {
@@ -172,6 +184,7 @@ impl Runtime {
             clock,
             owner: owner.into(),
             ttl: Duration::from_secs(30),
+            known_dead: |_| false,
             permits: Arc::new(Semaphore::new(ENCODING)),
         }
     }
@@ -181,6 +194,35 @@ impl Runtime {
     pub fn with_ttl(mut self, ttl: Duration) -> Self {
         self.ttl = ttl;
         self
+    }
+
+    /// The same, told how to find out that the owner of a lease has died. A run of such an owner is
+    /// taken over at once; of any other, when its lease has expired.
+    #[must_use]
+    pub fn with_known_dead(mut self, known_dead: fn(&str) -> bool) -> Self {
+        self.known_dead = known_dead;
+        self
+    }
+
+    /// Claims a run in this process's name.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn claim(&self, run: &RunId, how: ClaimHow) -> Result<Claimed, StoreError> {
+        let mut claim = Claim {
+            run: run.clone(),
+            by: self.claim_as(),
+            early: how.early,
+            reopen: how.reopen,
+            dead: None,
+        };
+        match self.store.claim(claim.clone()).await? {
+            Claimed::Held(holder) if (self.known_dead)(&holder.owner) => {
+                claim.dead = Some(holder.owner);
+                self.store.claim(claim).await
+            }
+            claimed => Ok(claimed),
+        }
     }
 
     /// In this process's name.
@@ -289,7 +331,7 @@ impl Runtime {
             journal,
             info: Arc::new(info),
             events: execute.events,
-            control: execute.control,
+            control: execute.control.child(),
             clock: self.clock.clone(),
             owner: self.owner.clone(),
             timeout: execute.timeout,
@@ -419,6 +461,33 @@ impl Runtime {
         rows.collect()
     }
 
+    /// Appends records that need no knowledge of the workflow to a run this process has claimed:
+    /// its failure, a letter, a letter's confirmation. The lease stays if `hold`.
+    ///
+    /// # Errors
+    /// If the store refuses.
+    pub async fn note(
+        &self,
+        (lease, head): (&Lease, &Head),
+        metas: &[Meta],
+        change: HeadChange,
+        letter: Option<Letter>,
+        hold: bool,
+    ) -> Result<u64> {
+        let records: Result<Vec<_>> = metas.iter().map(|meta| self.bare(meta)).collect();
+        let append = Append {
+            lease: lease.clone(),
+            expected: head.version,
+            batch: fastrand::u128(..),
+            records: records?,
+            head: change,
+            asks: Vec::new(),
+            letter: letter.map(Box::new),
+            hold: if hold { Hold::Keep(self.ttl) } else { Hold::Release },
+        };
+        Ok(self.store.append(append).await?)
+    }
+
     async fn loaded(&self, run: &RunId) -> Result<(Head, Vec<StoredRecord>)> {
         let loaded = self.store.load(run, 0).await?;
         loaded.ok_or_else(|| Fault::permanent(format!("there is no run {run}")))
@@ -439,7 +508,7 @@ impl<S: State, D: Send + Sync + 'static> Graph<S, D> {
             journal: None,
             info: Arc::new(info),
             events: execute.events,
-            control: execute.control,
+            control: execute.control.child(),
             clock,
             owner: "".into(),
             timeout: execute.timeout,

@@ -13,9 +13,9 @@ use serde_json::Value;
 use super::{
     builder::Graph,
     executor::Stop,
-    runtime::{Execute, NewSpec, Runtime},
+    runtime::{ClaimHow, Execute, NewSpec, Runtime},
     state::State,
-    store::{Claim, ClaimAs, Claimed, RunId, Store},
+    store::{Claimed, RunId, Store},
 };
 use crate::base::{Clock, Fault};
 
@@ -204,9 +204,8 @@ impl<S: State, D: Send + Sync + 'static> Checks<S, D> {
 
     async fn execute(&self, id: &RunId, faults: Faults) -> Result<super::Ran<S>, Broken> {
         let runtime = self.runtime();
-        let by = ClaimAs { owner: "checks".to_owned(), ttl: runtime.ttl };
-        let claim = Claim { run: id.clone(), by, early: true, reopen: true };
-        let Claimed::Yours(lease, _) = self.store.claim(claim).await? else {
+        let how = ClaimHow { early: true, reopen: true };
+        let Claimed::Yours(lease, _) = runtime.claim(id, how).await? else {
             return Err(Broken(format!("run {id} could not be claimed")));
         };
         let execute = Execute { faults, ..Execute::new(self.graph.clone(), self.deps.clone()) };

@@ -16,7 +16,7 @@
 //! A queue never looks inside a message. What a body means is [`decode`]'s business, which is
 //! pure; what is done about it is the worker's.
 
-//pub mod embedded;
+pub mod embedded;
 
 mod decode;
 mod error;

@@ -2,4 +2,3 @@
 
 mod graph;
 mod queue;
-mod review;

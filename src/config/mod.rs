@@ -1,0 +1,190 @@
+//! Settings: read once, checked whole, handed to the parts that own them.
+//!
+//! What it promises: a later source beats an earlier one (default, settings file, environment); a
+//! key nobody knows and a value that does not fit are errors that name the key and where it was
+//! set; a secret's value is never shown, not even in an error. What it never does: read the
+//! process's environment or keep anything global; the caller hands both in.
+//!
+//! Layout: one small file per section's options, [`place`] for URLs, `layer` for one source,
+//! `source` for files and variables, `keys` for the names, `describe` for `config show`.
+
+mod describe;
+mod error;
+mod error_map;
+mod forge;
+mod github;
+mod keys;
+mod layer;
+mod model;
+mod place;
+mod queue;
+mod source;
+mod store;
+mod worker;
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use figment::Figment;
+use serde::{Deserialize, Serialize};
+
+use crate::{server::ServerOptions, telemetry::LogOptions};
+
+pub use describe::Described;
+pub use error::ConfigError;
+pub use forge::{ForgeOptions, LocalOptions};
+pub use github::GithubOptions;
+pub use keys::{known_keys, variable_of};
+pub use model::ModelOptions;
+pub use place::{InvalidPlace, QueueUrl, ServerUrl, StoreUrl};
+pub use queue::QueueOptions;
+pub use store::StoreOptions;
+pub use worker::WorkerOptions;
+
+use layer::Layer;
+
+/// Everything that can be set. Paths in loaded settings are absolute.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Settings {
+    /// Where repositories come from.
+    pub forge: ForgeOptions,
+    /// GitHub.
+    pub github: GithubOptions,
+    /// Logs.
+    pub log: LogOptions,
+    /// Language models.
+    pub model: ModelOptions,
+    /// Where messages wait.
+    pub queue: QueueOptions,
+    /// The HTTP side.
+    pub server: ServerOptions,
+    /// Where runs are kept.
+    pub store: StoreOptions,
+    /// How work is taken.
+    pub worker: WorkerOptions,
+    /// Which source each setting came from, where it was not the default.
+    #[serde(skip)]
+    origins: BTreeMap<String, String>,
+}
+
+/// Sections whose component this build does not have.
+const IDLE_SECTIONS: &[&str] = &["github.", "model."];
+
+/// What relative and unset places are taken from.
+struct Surroundings {
+    cwd: PathBuf,
+    /// The file in the user's state folder; `None` without a home.
+    state_file: Option<PathBuf>,
+}
+
+impl Settings {
+    /// Loads the settings: `explicit`, else `verdict.toml` in `cwd` if there is one, then the
+    /// environment over it. Reads no file but these and those named by `*_FILE` variables.
+    ///
+    /// # Errors
+    /// A file that cannot be read, an unknown key, a value that does not fit, or a place this
+    /// binary has no adapter for.
+    pub fn load(
+        explicit: Option<&Path>,
+        env: impl IntoIterator<Item = (String, String)>,
+        cwd: &Path,
+    ) -> Result<Self, ConfigError> {
+        let env: BTreeMap<String, String> = env.into_iter().collect();
+        let mut layers = Vec::from_iter(source::file(explicit, cwd)?);
+        layers.extend(source::variables(&env)?);
+        let state_file = source::state_file(&env);
+        Self::assemble(layers, &Surroundings { cwd: cwd.to_owned(), state_file })
+    }
+
+    /// Settings from the text of a settings file alone. Touches no file; relative paths stay
+    /// relative and the unset store is `verdict.db`.
+    ///
+    /// # Errors
+    /// As [`Settings::load`].
+    pub fn parse(text: &str) -> Result<Self, ConfigError> {
+        let surroundings =
+            Surroundings { cwd: PathBuf::new(), state_file: Some("verdict.db".into()) };
+        Self::assemble(vec![Layer::toml("verdict.toml", text)?], &surroundings)
+    }
+
+    fn assemble(layers: Vec<Layer>, around: &Surroundings) -> Result<Self, ConfigError> {
+        let figment = layers.into_iter().fold(Figment::from(Layer::defaults()), Figment::merge);
+        let mut settings: Self = figment.extract().map_err(error_map::bad_value)?;
+        for key in known_keys() {
+            let source = figment.find_metadata(&key).map(|metadata| metadata.name.to_string());
+            if let Some(source) = source.filter(|source| source != "default") {
+                settings.origins.insert(key, source);
+            }
+        }
+        settings.settle(around)?;
+        settings.check()?;
+        Ok(settings)
+    }
+
+    /// Fills in the places that depend on the surroundings.
+    fn settle(&mut self, around: &Surroundings) -> Result<(), ConfigError> {
+        let state_file = || {
+            around.state_file.clone().ok_or_else(|| {
+                self.bad("store.url", "not set, and without HOME there is no state folder to use")
+            })
+        };
+        let store = match &self.store.url {
+            _ if !self.origins.contains_key("store.url") => StoreUrl::Sqlite(state_file()?),
+            StoreUrl::Sqlite(path) => StoreUrl::Sqlite(around.cwd.join(path)),
+            other => other.clone(),
+        };
+        let queue = match (&self.queue.url, &store) {
+            (QueueUrl::Embedded(Some(path)), _) => QueueUrl::Embedded(Some(around.cwd.join(path))),
+            (QueueUrl::Embedded(None), StoreUrl::Sqlite(path)) => {
+                QueueUrl::Embedded(Some(path.clone()))
+            }
+            (QueueUrl::Embedded(None), _) => QueueUrl::Embedded(Some(state_file()?)),
+            (other, _) => other.clone(),
+        };
+        self.store.url = store;
+        self.queue.url = queue;
+        for folder in &mut self.forge.local.allow {
+            *folder = around.cwd.join(&*folder);
+        }
+        if let Some(key) = &mut self.github.private_key_path {
+            *key = around.cwd.join(&*key);
+        }
+        Ok(())
+    }
+
+    /// What no single value can tell: bounds, adapters, settings that need each other.
+    fn check(&self) -> Result<(), ConfigError> {
+        let without = |feature| {
+            format!("needs the Cargo feature `{feature}`, which this binary was built without")
+        };
+        if let Some(feature) = self.queue.url.missing() {
+            return Err(self.bad("queue.url", &without(feature)));
+        }
+        if let Some(feature) = self.store.url.missing() {
+            return Err(self.bad("store.url", &without(feature)));
+        }
+        if let Some((name, why)) = self.worker.fault() {
+            return Err(self.bad(&format!("worker.{name}"), why));
+        }
+        self.server.check().map_err(|error| self.bad("server.listen", &error.to_string()))
+    }
+
+    fn bad(&self, key: &str, why: &str) -> ConfigError {
+        let source_name = self.origin(key).to_owned();
+        ConfigError::BadValue { key: key.to_owned(), source_name, why: why.to_owned() }
+    }
+
+    /// Settings that were set although nothing in this build uses them yet. Worth a warning.
+    pub fn idle(&self) -> Vec<&str> {
+        let idle = |key: &str| IDLE_SECTIONS.iter().any(|section| key.starts_with(section));
+        self.origins.keys().map(String::as_str).filter(|key| idle(key)).collect()
+    }
+
+    /// Where the setting was set: a file's path, a variable's name, or `default`.
+    pub fn origin(&self, key: &str) -> &str {
+        self.origins.get(key).map_or("default", String::as_str)
+    }
+}
