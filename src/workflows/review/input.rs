@@ -19,6 +19,16 @@ pub struct ReviewInput {
     pub base: String,
     /// Compared to.
     pub head: String,
+    /// Sets this review apart from others of the same commits; without it, asking again finds
+    /// the review there is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fresh: Option<String>,
+}
+
+impl From<Range> for ReviewInput {
+    fn from(range: Range) -> Self {
+        Self { repo: range.repo.into(), base: range.base, head: range.head, fresh: None }
+    }
 }
 
 /// What a review starts from: names that no longer move.
@@ -39,6 +49,12 @@ impl ReviewInput {
         let ends = Selection::Ends { base: self.base.clone(), head: self.head.clone() };
         Ok(Target::Local(forge.resolve(&self.repo, &ends).await?))
     }
+
+    /// The run's key: the same repository and commits are the same review, unless asked afresh.
+    pub fn key(&self, target: &Target) -> String {
+        let key = target.key();
+        self.fresh.as_ref().map_or(key.clone(), |fresh| format!("{key}#{fresh}"))
+    }
 }
 
 impl Target {
@@ -49,7 +65,7 @@ impl Target {
         }
     }
 
-    /// The review's key: the same repository and commits are the same review.
+    /// What is reviewed, in one line.
     pub fn key(&self) -> String {
         match self {
             Self::Local(Range { repo, base, head }) => format!("local:{repo}:{base}..{head}"),

@@ -38,6 +38,7 @@ pub use self::{
     state::{AgentReport, Ingested, Outcome, Published, ReviewFile, ReviewState, ReviewUpdate},
 };
 use super::{Admission, Event, Start, Workflow, read_input};
+pub use crate::forge::Selection;
 use crate::{
     base::{Fault, Result},
     forge::FileChange,
@@ -89,7 +90,7 @@ impl Workflow for Review {
                 let input: ReviewInput = read_input(Self::NAME, input)?;
                 let target = input.resolve(&*deps.forge).await?;
                 target.check_allowed(deps.allow.as_deref())?;
-                let (key, subject) = (target.key(), None);
+                let (key, subject) = (input.key(&target), None);
                 Ok(Admission::Start(Start { key, subject, order: 0, input: target }))
             }
             Event::Webhook { event, .. } => {
