@@ -1,10 +1,19 @@
 //! Whole reviews of fixture repositories.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
-use verdict::workflows::review::{
-    Limits,
-    report::{About, Format, Looked, coverage, json, text},
+use verdict::{
+    base::Clock,
+    checkpoint::Memory,
+    forge::Range,
+    graph::testing::Checks,
+    workflows::{
+        Admission, Event, Workflow,
+        review::{
+            Limits, Review, ReviewDeps, Target,
+            report::{About, Format, Looked, coverage, json, text},
+        },
+    },
 };
 
 use super::support::{Repo, deps, found, review};
@@ -340,6 +349,61 @@ async fn nothing_of_a_change_moves_the_cursor() {
         shown.contains("\\u{1b}") && !shown.contains('\u{1b}') && !shown.contains('\u{202e}'),
         "{shown}"
     );
+}
+
+fn target() -> Target {
+    Target::Local(FIXED.get().cloned().unwrap())
+}
+
+static FIXED: std::sync::OnceLock<Range> = std::sync::OnceLock::new();
+
+/// E6, E7, R3: the workflow survives a crash after every record with the same final state, every
+/// node may run twice, and every node may fail.
+#[tokio::test]
+async fn the_workflow_survives_everything() {
+    let repo = fixture();
+    FIXED.set(repo.resolve("HEAD^!").await.unwrap()).unwrap();
+    let checks = Checks {
+        graph: Review::graph().unwrap(),
+        deps: Arc::new(deps(Limits::default())),
+        store: Arc::new(Memory::new(Clock::system())),
+        input: target,
+    };
+    assert!(checks.survives_every_crash().await.unwrap() >= 10);
+    assert_eq!(checks.every_node_may_run_twice().await.unwrap(), 7);
+    assert_eq!(checks.every_node_may_fail().await.unwrap(), 7);
+}
+
+/// What a job's input comes to: ends that no longer move, and a key made of them.
+#[tokio::test]
+async fn jobs_are_admitted_by_what_they_name() {
+    let repo = fixture();
+    let admit = async |deps: &ReviewDeps, head: &str, more: &str| {
+        let repo = serde_json::to_string(&repo.path()).unwrap();
+        let input = format!(r#"{{"repo":{repo},"base":"HEAD~1","head":"{head}"{more}}}"#);
+        let input = serde_json::value::RawValue::from_string(input).unwrap().into();
+        Review::admit(deps, &Event::Job { input, key: "k".into() }).await
+    };
+    let deps = deps(Limits::default());
+    let Admission::Start(start) = admit(&deps, "main", "").await.unwrap() else { panic!() };
+    assert_eq!(start.input.range(), &repo.resolve("HEAD^!").await.unwrap());
+    let Admission::Start(same) = admit(&deps, "HEAD", "").await.unwrap() else { panic!() };
+    assert_eq!(same.key, start.key);
+    let fresh = admit(&deps, "HEAD", r#","fresh":"1""#).await.unwrap();
+    let Admission::Start(fresh) = fresh else { panic!() };
+    assert_ne!(fresh.key, start.key);
+
+    let fault = admit(&deps, "nope", "").await.unwrap_err();
+    assert!(fault.message.contains("unknown revision `nope`"), "{fault}");
+    let fault = admit(&deps, "HEAD", r#","bass":1"#).await.unwrap_err();
+    assert!(fault.message.contains("bass"), "{fault}");
+    let mut elsewhere = deps.clone();
+    elsewhere.allow = Some(vec!["/no/such".into()]);
+    let fault = admit(&elsewhere, "HEAD", "").await.unwrap_err();
+    assert!(fault.message.contains("forge.local.allow"), "{fault}");
+    let mut here = deps;
+    here.allow = Some(vec![repo.path()]);
+    assert!(admit(&here, "HEAD", "").await.is_ok());
 }
 
 /// Formats of a later version are refused by name.
