@@ -9,6 +9,10 @@ use crate::{
     checkpoint::{Memory, SqliteStore},
     config::{QueueUrl, Settings, StoreUrl},
     db::{Sqlite, SqliteOptions},
+    forge::{
+        Forge,
+        local::{GitOptions, LocalGit},
+    },
     graph::{Runtime, Store},
     queue::{Queue, embedded},
     worker::{DeadLetters, Worker},
@@ -39,6 +43,8 @@ pub struct App {
     pub runtime: Runtime,
     /// The queue.
     pub queue: Arc<dyn Queue>,
+    /// Repositories on this machine.
+    pub forge: Arc<dyn Forge>,
     /// The workflows.
     pub workflows: Registry,
     files: Vec<Sqlite>,
@@ -72,8 +78,10 @@ impl App {
         let runtime = Runtime::new(store, Clock::system(), &owner::this_process())
             .with_ttl(settings.worker.lease)
             .with_known_dead(owner::known_dead);
-        let workflows = workflows(&settings).map_err(|fault| AppError::new("workflows", fault))?;
-        Ok(Self { settings, runtime, queue, workflows, files: files.0.into_values().collect() })
+        let forge: Arc<dyn Forge> = Arc::new(LocalGit::new(GitOptions::default()));
+        let workflows = workflows(&forge).map_err(|fault| AppError::new("workflows", fault))?;
+        let files = files.0.into_values().collect();
+        Ok(Self { settings, runtime, queue, forge, workflows, files })
     }
 
     /// A worker on these parts.
@@ -122,13 +130,9 @@ impl Files {
 }
 
 /// The list of all workflows.
-fn workflows(settings: &Settings) -> Result<Registry, Fault> {
+fn workflows(forge: &Arc<dyn Forge>) -> Result<Registry, Fault> {
     let broken = |error: crate::graph::GraphError| Fault::permanent(error.to_string());
-    let review = Bound::<review::Review>::new(review_deps(settings)?).map_err(broken)?;
+    let review = review::ReviewDeps::new(forge.clone(), review::Limits::default())?;
+    let review = Bound::<review::Review>::new(review).map_err(broken)?;
     Ok(Registry::new().with(review))
-}
-
-fn review_deps(settings: &Settings) -> Result<review::ReviewDeps, Fault> {
-    let _ = settings;
-    review::ReviewDeps::local(Default::default(), Default::default())
 }

@@ -12,5 +12,7 @@
 mod budget;
 mod memory;
 mod rules;
+mod sqlite;
 
 pub use memory::Memory;
+pub use sqlite::SqliteStore;

@@ -89,7 +89,9 @@ pub(super) fn claim(head: &mut Head, claim: &Claim, now: Timestamp) -> Claimed {
     if head.status.is_final() && !claim.reopen {
         return Claimed::Final(head.status);
     }
-    if let Some(holder) = living(head, now) {
+    if let Some(holder) = living(head, now)
+        && claim.dead.as_ref() != Some(&holder.owner)
+    {
         return Claimed::Held(holder.clone());
     }
     match head.not_before {

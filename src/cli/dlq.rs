@@ -146,7 +146,8 @@ async fn each(app: &App, which: &Which, replay: bool) -> Result<(), CliError> {
     let dead_letters = app.letters();
     let mut missing = Vec::new();
     for id in ids {
-        let done = if replay { dead_letters.replay(&id).await } else { dead_letters.discard(&id).await };
+        let done =
+            if replay { dead_letters.replay(&id).await } else { dead_letters.discard(&id).await };
         match done? {
             Replayed::Done => {
                 let done = if replay { "replayed" } else { "discarded" };

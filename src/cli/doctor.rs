@@ -51,17 +51,27 @@ pub(super) async fn main(args: &Args, settings: Settings) -> Result<(), CliError
         output::print_json(&checks)?;
     } else {
         let line = |check: &Check| {
-            format!("{} {:<10} {}\n", if check.ok { "ok  " } else { "FAIL" }, check.name, check.says)
+            format!(
+                "{} {:<10} {}\n",
+                if check.ok { "ok  " } else { "FAIL" },
+                check.name,
+                check.says
+            )
         };
         output::print(&checks.iter().map(line).collect::<String>())?;
     }
     let broken: Vec<_> = checks.iter().filter(|check| !check.ok).map(|check| check.name).collect();
-    if broken.is_empty() { Ok(()) } else { Err(CliError::usage(format!("{} failed", broken.join(", ")))) }
+    if broken.is_empty() {
+        Ok(())
+    } else {
+        Err(CliError::usage(format!("{} failed", broken.join(", "))))
+    }
 }
 
 fn git() -> Result<String, String> {
     let run = Command::new("git").arg("--version").output();
-    let output = run.map_err(|e| format!("cannot run git: {e}; local reviews need it on the PATH"))?;
+    let output =
+        run.map_err(|e| format!("cannot run git: {e}; local reviews need it on the PATH"))?;
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 

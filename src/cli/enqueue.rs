@@ -38,7 +38,8 @@ pub(super) async fn main(args: &Args, app: &App) -> Result<(), CliError> {
 }
 
 fn message(args: &Args, body: Vec<u8>) -> Result<Message, CliError> {
-    let message = Message::new(body).with(TraceContext::HEADER, TraceContext::generate().to_string());
+    let message =
+        Message::new(body).with(TraceContext::HEADER, TraceContext::generate().to_string());
     if args.event.is_none()
         && let Ok(decoded) = decode(&message.headers, &message.body)
     {

@@ -24,7 +24,7 @@ use crate::{
     app::{App, AppError},
     base::Fault,
     config::{ConfigError, Settings},
-    telemetry,
+    telemetry::{self, Quiet},
 };
 
 /// Reviews pull requests from a queue: one review on each head commit, whatever crashes in between.
@@ -132,7 +132,10 @@ pub fn main(cli: Cli) -> ExitCode {
         Err(error) => return CliError::from(error).exit(),
     };
     let serving = matches!(cli.command, Command::Serve(_));
-    telemetry::init(&settings.log, if serving { "info" } else { "warn" });
+    let quiet = if serving { Quiet::Info } else { Quiet::Warn };
+    if let Err(error) = telemetry::init(settings.log, quiet) {
+        return CliError::usage(error).exit();
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = match runtime {
         Ok(runtime) => runtime,

@@ -9,9 +9,9 @@ use super::CliError;
 /// Writes to stdout; a reader that has gone away is no error.
 pub(super) fn print(text: &str) -> Result<(), CliError> {
     let mut out = anstream::stdout().lock();
-    let written = out.write_all(text.as_bytes()).and_then(|()| {
-        if text.ends_with('\n') { Ok(()) } else { out.write_all(b"\n") }
-    });
+    let written = out
+        .write_all(text.as_bytes())
+        .and_then(|()| if text.ends_with('\n') { Ok(()) } else { out.write_all(b"\n") });
     match written.and_then(|()| out.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(CliError::failed(format!("cannot write to stdout: {error}")))

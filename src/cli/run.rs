@@ -70,7 +70,9 @@ pub(super) async fn admit(
 ) -> Result<Start<Arc<RawValue>>, CliError> {
     match workflow.admit(&Event::Job { input, key }).await {
         Ok(Admission::Start(start)) => Ok(start),
-        Ok(Admission::Ignore { reason }) => Err(CliError::usage(format!("nothing to do: {reason}"))),
+        Ok(Admission::Ignore { reason }) => {
+            Err(CliError::usage(format!("nothing to do: {reason}")))
+        }
         Ok(Admission::Cancel { .. }) => Err(CliError::usage("nothing to do")),
         Err(fault) if fault.is_transient() => Err(CliError::failed(fault)),
         Err(fault) => Err(CliError::usage(fault)),

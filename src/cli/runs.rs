@@ -1,6 +1,6 @@
 //! `verdict runs`: what runs there are, what they did, and what can be done about them.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use clap::Subcommand;
 use serde::Serialize;
@@ -142,10 +142,7 @@ pub(super) async fn find(app: &App, id: &str) -> Result<Head, CliError> {
     }
 }
 
-async fn found<'a>(
-    app: &'a App,
-    id: &str,
-) -> Result<(Head, &'a Arc<dyn AnyWorkflow>), CliError> {
+async fn found<'a>(app: &'a App, id: &str) -> Result<(Head, &'a Arc<dyn AnyWorkflow>), CliError> {
     let head = find(app, id).await?;
     let workflow = run::find(app, &head.workflow)?;
     Ok((head, workflow))
@@ -199,12 +196,12 @@ async fn show(app: &App, id: &str, step: Option<u32>, format: Format) -> Result<
 
 fn as_json(seen: &Inspected) -> Value {
     let mut value = row(&seen.head);
-    let pending = seen.pending.iter().map(|(index, node, waits)| {
-        json!({"index": index, "node": node, "waits": waits})
-    });
-    let letters = seen.letters.iter().map(|(id, confirmed)| {
-        json!({"id": id, "confirmed": confirmed})
-    });
+    let pending = seen
+        .pending
+        .iter()
+        .map(|(index, node, waits)| json!({"index": index, "node": node, "waits": waits}));
+    let letters =
+        seen.letters.iter().map(|(id, confirmed)| json!({"id": id, "confirmed": confirmed}));
     if let Value::Object(fields) = &mut value {
         let more = [
             ("version", json!(seen.head.workflow_version)),
@@ -305,9 +302,7 @@ fn history_row((seq, at, meta): (u64, Timestamp, Meta)) -> HistoryRow {
             note: format!("until {until}: {reason}"),
             ..bare
         },
-        Meta::Reopened { why, from, .. } => {
-            HistoryRow { step: Some(from), note: why, ..bare }
-        }
+        Meta::Reopened { why, from, .. } => HistoryRow { step: Some(from), note: why, ..bare },
         Meta::Resumed { id } | Meta::Letter { id } | Meta::LetterConfirmed { id } => {
             HistoryRow { note: id, ..bare }
         }
@@ -383,12 +378,7 @@ async fn watch(app: &App, id: &str, format: Format) -> Result<(), CliError> {
     }
 }
 
-async fn resume(
-    app: &App,
-    id: &str,
-    interrupt: Option<&str>,
-    with: &str,
-) -> Result<(), CliError> {
+async fn resume(app: &App, id: &str, interrupt: Option<&str>, with: &str) -> Result<(), CliError> {
     let (head, workflow) = found(app, id).await?;
     let value: Box<RawValue> = serde_json::from_str(with)
         .map_err(|e| CliError::usage(format!("--with: `{with}` is no JSON: {e}")))?;
@@ -462,6 +452,3 @@ async fn delete(app: &App, id: &str) -> Result<(), CliError> {
     app.runtime.store.delete(&head.id).await.map_err(Fault::from)?;
     Ok(())
 }
-
-/// So that `--input` style paths read alike everywhere.
-pub(super) type FilePath = PathBuf;

@@ -40,7 +40,7 @@ pub(super) async fn main(args: &Args, app: &App) -> Result<(), CliError> {
         concurrency = app.settings.worker.concurrency,
         "serving"
     );
-    let readiness = Readiness::new();
+    let readiness = Readiness::new(["worker"]);
     let worker = app.worker();
     tokio::spawn(report(worker.clone(), readiness.clone()));
     // The probes answer for as long as the worker winds down.
@@ -61,9 +61,9 @@ async fn report(worker: Worker, readiness: Readiness) {
     loop {
         let now = status.borrow_and_update().clone();
         match now {
-            Status::Taking => readiness.ok("worker"),
-            Status::Paused(why) => readiness.failed("worker", why),
-            Status::Stopping => readiness.failed("worker", "stopping"),
+            Status::Taking => readiness.set("worker", Ok(())),
+            Status::Paused(why) => readiness.set("worker", Err(why)),
+            Status::Stopping => readiness.set("worker", Err("stopping".to_owned())),
         }
         if status.changed().await.is_err() {
             return;

@@ -110,8 +110,12 @@ pub struct FileChange {
     /// The head side.
     pub head: Entry,
     /// Whether either side is binary.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub binary: bool,
+    /// Whether content of either side is not in the repository (a partial clone); then there are
+    /// no hunks.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unavailable: bool,
     /// Size of the head's content in bytes; `None` when absent or not to be had.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,

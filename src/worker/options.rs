@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// How the worker works: section `worker` of the settings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 pub struct Options {
     /// Runs at a time.
     pub concurrency: usize,
@@ -48,6 +48,20 @@ impl Default for Options {
 }
 
 impl Options {
+    /// The first option that cannot work, with the reason.
+    pub fn fault(&self) -> Option<(&'static str, &'static str)> {
+        if !(1..=1024).contains(&self.concurrency) {
+            return Some(("concurrency", "expected a whole number from 1 to 1024"));
+        }
+        if self.lease < Duration::from_millis(100) {
+            return Some(("lease", "expected a duration of at least 100ms"));
+        }
+        if self.backoff.is_empty() {
+            return Some(("backoff", "expected at least one duration"));
+        }
+        (self.attempts == 0).then_some(("attempts", "expected a whole number of at least 1"))
+    }
+
     /// The wait before the execution after this many failed ones.
     pub fn backoff_after(&self, failed: u32) -> Duration {
         let place = usize::try_from(failed.saturating_sub(1)).unwrap_or(usize::MAX);

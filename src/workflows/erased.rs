@@ -51,6 +51,8 @@ pub struct Inspected {
     pub head: Head,
     /// Its state as JSON.
     pub state: Value,
+    /// Its state as people read it, if the workflow has a form of its own.
+    pub rendered: Option<String>,
     /// Tasks of the current step without a result: index, node, what they wait for.
     pub pending: Vec<(u32, Arc<str>, &'static str)>,
     /// Interrupts nobody has answered.
@@ -317,6 +319,7 @@ impl<W: Workflow> AnyWorkflow for Bound<W> {
         };
         Ok(Inspected {
             state: hide(state.unwrap_or_default()),
+            rendered: machine.state().and_then(|state| W::render(state)),
             pending,
             interrupts: asked.collect(),
             failures: machine.failures(),

@@ -99,6 +99,12 @@ pub trait Workflow: Send + Sync + 'static {
     /// If it is not well built, which its tests show.
     fn graph() -> Result<Graph<Self::State, Self::Deps>, GraphError>;
 
+    /// The state as people read it, if there is a better form than JSON.
+    fn render(state: &Self::State) -> Option<String> {
+        let _ = state;
+        None
+    }
+
     /// What the event comes to. May be asked again about the same event, at any time.
     ///
     /// # Errors

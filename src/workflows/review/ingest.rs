@@ -109,6 +109,8 @@ fn unreviewable(change: &FileChange) -> Option<&'static str> {
         (Status::Deleted, _) | (_, EntryKind::Absent) => Some("deleted"),
         (_, EntryKind::Submodule) => Some("submodule"),
         (_, EntryKind::Symlink) => Some("symbolic link"),
+        // Whoever reads it will find out, and say so.
+        _ if change.unavailable => None,
         _ if change.binary => Some("binary"),
         _ if globs::is_vendored(&change.path) => Some("vendored"),
         _ if globs::is_generated(&change.path) => Some("generated"),

@@ -84,6 +84,10 @@ impl Workflow for Review {
         graph.compile()
     }
 
+    fn render(state: &ReviewState) -> Option<String> {
+        Some(report::text(state, &report::About::default(), false))
+    }
+
     async fn admit(deps: &ReviewDeps, event: &Event) -> Result<Admission<Target>> {
         match event {
             Event::Job { input, .. } => {

@@ -337,6 +337,30 @@ async fn missing_content_makes_it_incomplete() {
     assert_eq!(judged.findings.len(), 1);
 }
 
+/// A partial clone is reviewed as far as it goes, and nothing is fetched behind one's back.
+#[tokio::test]
+async fn a_partial_clone_is_reviewed_as_far_as_it_goes() {
+    let repo = Repo::new();
+    repo.write("a.py", "x = 1\n").write("odd *[x]", "1\n").commit("base");
+    repo.write("a.py", "x = 2\n").write("b.py", "breakpoint()\n").write("odd *[x]", "2\n");
+    repo.commit("change");
+    for path in ["a.py", "odd *[x]"] {
+        let blob = repo.git(["rev-parse", &format!("HEAD~1:{path}")]);
+        std::fs::remove_file(repo.path().join(format!(
+            ".git/objects/{}/{}",
+            &blob[..2],
+            &blob[2..]
+        )))
+        .unwrap();
+    }
+    let state = repo.review("HEAD^!").await;
+    assert_eq!(found(&state), ["py-debugger b.py:1-1"]);
+    assert_eq!(state.judgement.as_ref().unwrap().verdict.word(), "incomplete");
+    let rows: Vec<_> = coverage(&state).into_iter().map(|r| (r.path, r.status)).collect();
+    let expected = [("a.py", Looked::Failed), ("b.py", Looked::Done), ("odd *[x]", Looked::Failed)];
+    assert_eq!(rows, expected.map(|(p, l)| (p.to_owned(), l)));
+}
+
 /// Odd names and texts reach a terminal as plain text.
 #[tokio::test]
 async fn nothing_of_a_change_moves_the_cursor() {
