@@ -62,8 +62,11 @@ fn followed(place: &Place, exports: &BTreeMap<Place, Place>) -> Vec<Place> {
     let mut places = vec![place.clone()];
     while places.len() < HOPS {
         let last = &places[places.len() - 1];
-        let hop = (1..=last.len())
-            .find_map(|n| exports.get(&last[..n]).map(|to| [&to[..], &last[n..]].concat()));
+        // `pub use decode::decode` gives a function the name of its module: not a hop.
+        let hop = (1..=last.len()).find_map(|n| {
+            let to = exports.get(&last[..n]).filter(|to| !to.starts_with(&last[..n]))?;
+            Some([&to[..], &last[n..]].concat())
+        });
         match hop {
             Some(next) if !places.contains(&next) => places.push(next),
             _ => break,

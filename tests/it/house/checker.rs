@@ -88,6 +88,11 @@ fn a_re_export_is_no_way_around() {
     );
     let glob = ("src/app.rs", "pub use crate::db::*;");
     assert_eq!(arrows(&[glob]), ["src/app.rs:1: `pub use db::*` hides what it exports"]);
+    let twin = ("src/queue/mod.rs", "mod decode; pub use decode::decode;");
+    let inner = ("src/queue/decode.rs", "pub fn decode() {}");
+    let user = ("src/cli/mod.rs", "use crate::queue::decode;");
+    let only_types = "src/cli/mod.rs:1: cli → queue::decode (only types may be imported)";
+    assert_eq!(arrows(&[twin, inner, user]), [only_types]);
     let chained = ("src/app/mod.rs", "mod a; pub use a::X;");
     let inner = ("src/app/a.rs", "pub use crate::checkpoint::Y as X;");
     let user = ("src/cli/mod.rs", "fn f(x: crate::app::X) {}");
