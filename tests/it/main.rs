@@ -1,4 +1,6 @@
-//! All integration tests in one binary, one module per area.
+//! verdict's tests: one binary, one module per area.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
 
 mod config;
 mod house;

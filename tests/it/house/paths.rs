@@ -149,7 +149,8 @@ impl Reader<'_> {
 
     /// Where a path leads, if it leads into this crate's library.
     fn resolve(&self, path: &[String], module: &[String], import: bool) -> Option<Place> {
-        let child = |name: &String| self.modules.contains(&[module, &[name.clone()]].concat());
+        let child =
+            |name: &String| self.modules.contains(&[module, std::slice::from_ref(name)].concat());
         let first = path.first()?;
         let (mut place, rest) = match first.as_str() {
             "crate" if self.binary => return None,
@@ -177,13 +178,13 @@ fn read_path(tokens: &[TokenTree]) -> (Place, usize) {
     while colons(&tokens[at..]) == 2
         && let Some(TokenTree::Ident(name)) = tokens.get(at + 2)
     {
-        path.push(plain(&TokenTree::Ident(name.clone())));
+        path.push(plain(name));
         at += 3;
     }
     (path, at)
 }
 
-fn plain(token: &TokenTree) -> String {
+fn plain(token: &impl ToString) -> String {
     token.to_string().trim_start_matches("r#").to_owned()
 }
 
