@@ -6,13 +6,31 @@
 //! | module | is | may import |
 //! |---|---|---|
 //! | [`base`] | faults, clock, trace context, keyed port | nothing |
+//! | [`telemetry`] | logs | base |
 //! | [`graph`] | the workflow engine and the store port | base |
-//! | [`telemetry`] | logs on standard error | base |
-//! | [`server`] | the HTTP side: health probes | base |
-//! | [`config`] | settings, loaded and checked once | the components' options |
+//! | [`db`] | database files and the grouping writer | base |
+//! | [`checkpoint`] | stores: where runs are kept, and the keyed side | graph, db, base |
+//! | [`queue`] | the queue port, the embedded queue, what messages mean | db, base |
+//! | [`forge`] | where changes come from and reviews go: the port, and local git | base |
+//! | [`analysis`] | findings and the deterministic analysers | base |
+//! | [`workflows`] | what a workflow is, and the list of them | graph, analysis, base, forge's port |
+//! | [`worker`] | consume, admit, claim, run, settle; sweep; dead letters | graph, queue's port, workflows, base |
+//! | [`server`] | health endpoints | base |
+//! | [`config`] | settings, loaded and checked once | options of components |
+//! | [`app`] | composition root: settings into running parts | all |
+//! | [`cli`] | one file per subcommand | app, config, types of the others |
 
+pub mod analysis;
+pub mod app;
 pub mod base;
+pub mod checkpoint;
+pub mod cli;
 pub mod config;
+pub mod db;
+pub mod forge;
 pub mod graph;
+pub mod queue;
 pub mod server;
 pub mod telemetry;
+pub mod worker;
+pub mod workflows;

@@ -1,1 +1,10 @@
-fn main() {}
+//! The `verdict` binary: parse, telemetry, dispatch.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use verdict::cli::{self, Cli};
+
+fn main() -> ExitCode {
+    cli::main(Cli::parse())
+}

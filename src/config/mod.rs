@@ -20,7 +20,6 @@ mod place;
 mod queue;
 mod source;
 mod store;
-mod worker;
 
 use std::{
     collections::BTreeMap,
@@ -32,6 +31,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{server::ServerOptions, telemetry::LogOptions};
 
+pub use crate::worker::Options as WorkerOptions;
 pub use describe::Described;
 pub use error::ConfigError;
 pub use forge::{ForgeOptions, LocalOptions};
@@ -41,7 +41,6 @@ pub use model::ModelOptions;
 pub use place::{InvalidPlace, QueueUrl, ServerUrl, StoreUrl};
 pub use queue::QueueOptions;
 pub use store::StoreOptions;
-pub use worker::WorkerOptions;
 
 use layer::Layer;
 

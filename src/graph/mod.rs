@@ -1,2 +1,54 @@
 //! The workflow engine. Domain-free; its only way out is the store port.
+//!
+//! - A [`Graph`] is built from nodes, edges, branches and fan-outs ([`GraphBuilder`]), checked once,
+//!   and shared by every run.
+//! - A run is an append-only log of [`Record`]s. Its [`State`] is the fold of that log; nothing is
+//!   stored twice.
+//! - [`RunMachine`] is the pure half: records in, what to do next out. [`Runtime::execute`] drives it.
+//! - A [`Store`] keeps logs, and lets one process at a time write to each.
+//!
+//! It promises: a task's result is durable before anything depends on it; a run goes on from its
+//! last record on any process; the same answers give the same state whatever order they came in.
+//! It never round-trips a state through JSON between nodes, and never runs a finished task again.
+//!
+//! Words: a *run* takes *steps*; a step has *tasks*, each one call of a *node*; a node answers with
+//! an *update* or a [`Command`]; an *interrupt* waits for an answer; an *execution* is one process's
+//! turn at a run.
+
+mod builder;
+mod command;
+mod context;
+mod draw;
+mod event;
+mod executor;
+mod journal;
+mod machine;
+mod node;
+mod pack;
+mod plan;
+mod record;
+mod retry;
+mod rewind;
+mod runtime;
+mod state;
 pub mod store;
+mod summary;
+mod task;
+pub mod testing;
+
+pub use builder::{Graph, GraphBuilder, GraphError};
+pub use command::{Command, END, NodeError, Send};
+pub use context::{Context, RunInfo};
+pub use draw::{Drawing, PathMark};
+pub use event::{Events, RunEvent, Told};
+pub use executor::{Control, Ran, Stop};
+pub use machine::{Ended, ForkedFrom, Illegal, OpenInterrupt, RunMachine, TaskSummary, Todo};
+pub use node::{Node, NodeResult};
+pub use record::{
+    Body, CodecError, Envelope, Failure, Meta, Outcome, Record, Redo, Start, decode_meta,
+};
+pub use retry::{RetryPolicy, Waits};
+pub use runtime::{ClaimHow, Execute, NewSpec, ReopenFrom, Runtime};
+pub use state::{Invalid, State, redact};
+pub use store::{Head, RunId, RunStatus, Store, StoreError};
+pub use summary::Timings;

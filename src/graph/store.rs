@@ -273,6 +273,8 @@ pub struct Claim {
     pub early: bool,
     /// Claim even if its status is final (to reopen it).
     pub reopen: bool,
+    /// Claim even under a living lease, if this is its owner: the caller knows that it has died.
+    pub dead: Option<String>,
 }
 
 /// The answer to a claim.

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
 
 mod config;
+mod graph;
 mod house;
+mod queue;
 mod server;
 mod telemetry;

@@ -1,0 +1,220 @@
+//! Checks that need no grammar: conflict markers, hidden characters, work left undone, and what
+//! happened to a file as a whole.
+
+use super::{
+    Category, Confidence, Finding, Lines, Severity, Side, Source, SourceText, finding::quote, globs,
+};
+
+/// Binary content from this size on is worth a word.
+const LARGE_BINARY: u64 = 1024 * 1024;
+
+/// Kinds of file that nobody runs.
+const NEVER_RUN: &[&str] = &[
+    "md", "txt", "rst", "json", "toml", "yaml", "yml", "xml", "html", "css", "svg", "png", "jpg",
+    "jpeg", "gif", "ico", "pdf", "rs", "go", "java", "c", "h", "cpp", "hpp", "ts", "tsx", "lock",
+];
+
+/// Everything that can be said about the touched lines of a text; fingerprints not yet set.
+pub fn text(source: SourceText<'_>, lines: &Lines<'_>) -> Vec<Finding> {
+    let mut findings = conflicts(source, lines);
+    let prose = globs::is_prose(source.path);
+    for (number, line) in lines.touched(source.touched) {
+        let at = At { path: source.path, number, line };
+        findings.extend(hidden(&at, prose));
+        if !prose {
+            findings.extend(undone(&at));
+        }
+    }
+    findings
+}
+
+/// What happened to a file as a whole.
+#[derive(Debug, Clone, Copy)]
+pub struct FileFacts<'a> {
+    /// Its path.
+    pub path: &'a str,
+    /// Whether its content is binary.
+    pub binary: bool,
+    /// Whether its content is new or replaced.
+    pub content_changed: bool,
+    /// Its size in bytes, where known.
+    pub size: Option<u64>,
+    /// Whether the change made it executable.
+    pub became_executable: bool,
+    /// Its text, where it has one that was read.
+    pub text: Option<&'a str>,
+}
+
+/// What can be said about a file as a whole; fingerprints not yet set.
+pub fn file(facts: FileFacts<'_>) -> Vec<Finding> {
+    let at = At { path: facts.path, number: 0, line: "" };
+    let mut findings = Vec::new();
+    if let Some(size) =
+        facts.size.filter(|s| facts.binary && facts.content_changed && *s >= LARGE_BINARY)
+    {
+        let title = format!("A binary file of {} MiB is added to the history", size / LARGE_BINARY);
+        let body = "Every clone carries it from now on, even after it is deleted.\n\nKeep large \
+                    artefacts in a release, a package or large-file storage.";
+        findings.push(at.finding(
+            "large-binary",
+            Category::Pattern,
+            Severity::Low,
+            80,
+            &title,
+            body,
+        ));
+    }
+    let extension = facts.path.rsplit_once('.').map_or("", |(_, e)| e);
+    let script = facts.text.is_some_and(|t| t.starts_with("#!"));
+    if facts.became_executable && !script && NEVER_RUN.contains(&extension) {
+        let title = format!("A .{extension} file becomes executable");
+        let body = "Nobody runs a file of this kind: the mode was probably changed by accident.\
+                    \n\nTake it back with `git update-index --chmod=-x`.";
+        findings.push(at.finding(
+            "unexpected-executable",
+            Category::Pattern,
+            Severity::Low,
+            85,
+            &title,
+            body,
+        ));
+    }
+    findings
+}
+
+/// Where a check stands.
+struct At<'a> {
+    path: &'a str,
+    number: u32,
+    line: &'a str,
+}
+
+impl At<'_> {
+    fn finding(
+        &self,
+        rule: &str,
+        agent: Category,
+        severity: Severity,
+        confidence: u8,
+        title: &str,
+        body: &str,
+    ) -> Finding {
+        Finding {
+            fingerprint: String::new(),
+            agent,
+            rule: rule.to_owned(),
+            path: self.path.to_owned(),
+            side: Side::Right,
+            start_line: self.number,
+            end_line: self.number,
+            severity,
+            confidence: Confidence::hundredths(confidence),
+            title: title.to_owned(),
+            body: body.to_owned(),
+            suggestion: None,
+            quote: quote(self.line),
+            source: Source::Check,
+        }
+    }
+}
+
+/// One finding per touched opening marker that is followed by the other two.
+fn conflicts(source: SourceText<'_>, lines: &Lines<'_>) -> Vec<Finding> {
+    if !source.text.contains("<<<<<<< ") {
+        return Vec::new();
+    }
+    let touched: Vec<(u32, &str)> = lines.touched(source.touched).collect();
+    let mut findings = Vec::new();
+    for (index, (number, line)) in touched.iter().enumerate() {
+        let mut rest = touched[index + 1..].iter().map(|(_, l)| *l);
+        let closed = line.starts_with("<<<<<<< ")
+            && rest.any(|l| l == "=======")
+            && rest.any(|l| l.starts_with(">>>>>>> "));
+        if closed {
+            let at = At { path: source.path, number: *number, line };
+            let body = "Both sides of a merge stand in the file, markers included: it cannot be \
+                        what anybody wanted.\n\nDecide for one side, or join them, and remove the \
+                        markers.";
+            findings.push(at.finding(
+                "conflict-marker",
+                Category::Logic,
+                Severity::High,
+                97,
+                "A merge conflict was committed unresolved",
+                body,
+            ));
+        }
+    }
+    findings
+}
+
+fn hidden(at: &At<'_>, prose: bool) -> Option<Finding> {
+    if at.line.is_ascii() {
+        return None;
+    }
+    let bidi = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if !prose && let Some(c) = at.line.chars().find(|c| bidi(*c)) {
+        let body = format!(
+            "U+{:04X} changes the order in which the line is shown, so it reads otherwise than it \
+             runs (CWE-1007).\n\nRemove it, or write it as an escape.",
+            u32::from(c)
+        );
+        let title = "A bidirectional control character hides what this line does";
+        return Some(at.finding(
+            "bidi-control",
+            Category::Security,
+            Severity::High,
+            90,
+            title,
+            &body,
+        ));
+    }
+    let unseen =
+        |c: char| matches!(c, '\u{200b}' | '\u{2060}' | '\u{00ad}' | '\u{e0001}'..='\u{e007f}');
+    // Flags of some regions are spelled with tag characters after a black flag.
+    let flag = at.line.contains('\u{1f3f4}');
+    let c = at.line.chars().find(|c| unseen(*c)).filter(|_| !prose && !flag)?;
+    let body = format!(
+        "U+{:04X} cannot be seen, yet it is part of the text: comparisons and searches fail for no \
+         visible reason.\n\nRemove it, or write it as an escape.",
+        u32::from(c)
+    );
+    Some(at.finding(
+        "invisible-character",
+        Category::Security,
+        Severity::Low,
+        85,
+        "An invisible character",
+        &body,
+    ))
+}
+
+/// TODO, FIXME or XXX in a comment, without an issue, a name or an address to follow it up.
+fn undone(at: &At<'_>) -> Option<Finding> {
+    let comment = ["//", "#", "/*", "* ", "--", "<!--", ";;"]
+        .iter()
+        .filter_map(|open| at.line.find(open))
+        .min()?;
+    let text = at.line.get(comment..)?;
+    let word = ["TODO", "FIXME", "XXX"].into_iter().find(|w| has_word(text, w))?;
+    let followed = text.contains("://")
+        || text.contains(&format!("{word}("))
+        || text.as_bytes().windows(2).any(|w| w[0] == b'#' && w[1].is_ascii_digit())
+        || text
+            .as_bytes()
+            .windows(3)
+            .any(|w| w[0].is_ascii_uppercase() && w[1] == b'-' && w[2].is_ascii_digit());
+    (!followed).then(|| {
+        let title = format!("{word} without a reference");
+        let body =
+            "Nobody will find this again.\n\nName the issue, or the person, that it belongs to.";
+        at.finding("todo-without-reference", Category::Style, Severity::Info, 70, &title, body)
+    })
+}
+
+fn has_word(text: &str, word: &str) -> bool {
+    let edge = |c: Option<char>| !c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    text.match_indices(word).any(|(at, _)| {
+        edge(text[..at].chars().next_back()) && edge(text[at + word.len()..].chars().next())
+    })
+}

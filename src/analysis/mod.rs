@@ -1,0 +1,51 @@
+//! The deterministic analysers, and the [`Finding`] all of them (and later models) yield.
+//!
+//! What it promises: the same text and the same touched lines give the same findings; a finding
+//! lies on touched lines only; nothing of the analysed text is executed, and nothing in it (an
+//! ignore comment, a setting) is obeyed. What it never does: I/O, or show a secret.
+//!
+//! | file | is |
+//! |---|---|
+//! | `finding.rs` | the finding, its words, its fingerprint |
+//! | `lines.rs` | sets of line numbers, and texts by line |
+//! | `rules.rs`, `rules/` | structural rules: one YAML file each, listed in `rules/list.rs` |
+//! | `scan.rs` | one walk over one parsed file for all rules |
+//! | `secrets.rs`, `secret_kinds.rs` | credentials: found, masked in place |
+//! | `checks.rs` | what needs no grammar: conflict markers, hidden characters, file modes |
+//! | `globs.rs` | which paths are generated, vendored or tests |
+
+pub mod checks;
+mod finding;
+pub mod globs;
+mod lines;
+pub mod rules;
+mod scan;
+mod secret_kinds;
+pub mod secrets;
+
+pub use finding::{
+    Category, Confidence, Finding, Severity, Side, Source, UnknownWord, assign_fingerprints,
+};
+pub use lines::{LineSet, Lines};
+pub use rules::{RuleError, RuleFile, Ruleset};
+
+/// A text to analyse, secrets already masked, and which of its lines the change touches.
+#[derive(Debug, Clone, Copy)]
+pub struct SourceText<'a> {
+    /// The path, for language and naming.
+    pub path: &'a str,
+    /// The whole text.
+    pub text: &'a str,
+    /// The touched lines.
+    pub touched: &'a LineSet,
+}
+
+/// Runs every analyser of every category over one text; fingerprints are set.
+pub fn analyse(rules: &Ruleset, source: SourceText<'_>) -> Vec<Finding> {
+    let lines = Lines::new(source.text);
+    let mut findings = rules.scan(source, &lines);
+    findings.extend(checks::text(source, &lines));
+    findings.sort_by(|a, b| (a.start_line, &a.rule).cmp(&(b.start_line, &b.rule)));
+    assign_fingerprints(&mut findings);
+    findings
+}

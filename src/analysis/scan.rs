@@ -1,0 +1,99 @@
+//! One walk over one parsed file for all rules of its language, entering only what touches the
+//! change. Ignore comments in the text are not obeyed.
+
+use ast_grep_core::{
+    Node, NodeMatch, matcher::MatcherExt, replacer::Replacer, tree_sitter::StrDoc,
+};
+use ast_grep_language::{LanguageExt, SupportLang};
+
+use super::{
+    Finding, Lines, Side, Source, SourceText,
+    finding::quote,
+    rules::{CompiledRule, LanguageRules},
+};
+
+type Tree<'t> = Node<'t, StrDoc<SupportLang>>;
+
+pub(super) fn scan(
+    rules: &LanguageRules,
+    language: SupportLang,
+    source: SourceText<'_>,
+    lines: &Lines<'_>,
+) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if source.touched.is_empty() {
+        return findings;
+    }
+    let tree = language.ast_grep(source.text);
+    // A stack of its own: the depth of the text must not become the depth of the program.
+    let mut open = vec![tree.root()];
+    while let Some(node) = open.pop() {
+        let (first, last) = span(&node);
+        if source.touched.first_in(first, last).is_none() {
+            continue;
+        }
+        for index in rules.by_kind.get(&node.kind_id()).into_iter().flatten() {
+            let Some(rule) = rules.rules.get(*index) else { continue };
+            if let Some(found) = rule.matcher.match_node(node.clone()) {
+                findings.extend(finding(rule, &found, source, lines));
+            }
+        }
+        open.extend(node.children());
+    }
+    findings
+}
+
+/// First and last line of a node.
+fn span(node: &Tree<'_>) -> (u32, u32) {
+    let line = |n: usize| u32::try_from(n).unwrap_or(u32::MAX).saturating_add(1);
+    let (start, end) = (node.start_pos(), node.end_pos());
+    let first = line(start.line());
+    // A node that ends at the start of a line does not stand on it.
+    let last = if end.byte_point().1 == 0 { line(end.line()) - 1 } else { line(end.line()) };
+    (first, last.max(first))
+}
+
+fn finding(
+    rule: &CompiledRule,
+    found: &NodeMatch<'_, StrDoc<SupportLang>>,
+    source: SourceText<'_>,
+    lines: &Lines<'_>,
+) -> Option<Finding> {
+    let (first, last) = span(found);
+    let (start_line, end_line) = source.touched.first_in(first, last)?;
+    let whole = (start_line, end_line) == (first, last);
+    Some(Finding {
+        fingerprint: String::new(),
+        agent: rule.category,
+        rule: rule.id.clone(),
+        path: source.path.to_owned(),
+        side: Side::Right,
+        start_line,
+        end_line,
+        severity: rule.severity,
+        confidence: rule.confidence,
+        title: rule.title.clone(),
+        body: rule.body.clone(),
+        suggestion: if whole { suggestion(rule, found, source, lines) } else { None },
+        quote: quote(lines.get(start_line)?),
+        source: Source::Rule,
+    })
+}
+
+/// The matched lines with the fix in place of the match, line ends as in the text.
+fn suggestion(
+    rule: &CompiledRule,
+    found: &NodeMatch<'_, StrDoc<SupportLang>>,
+    source: SourceText<'_>,
+    lines: &Lines<'_>,
+) -> Option<String> {
+    let fix = rule.fix.as_ref()?;
+    let replaced = Replacer::<StrDoc<SupportLang>>::generate_replacement(fix, found);
+    let replaced = String::from_utf8(replaced).ok()?;
+    let range = found.range();
+    let (first, last) = span(found);
+    let whole = lines.range(first, last)?;
+    let before = source.text.get(whole.start..range.start)?;
+    let after = source.text.get(range.end..whole.end)?;
+    Some(format!("{before}{replaced}{after}"))
+}

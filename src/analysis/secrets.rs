@@ -1,0 +1,195 @@
+//! Credentials in texts: found, and masked in place so that every line and column stays.
+//!
+//! Masking comes before anything else happens to a text. What a finding says about a secret is
+//! its kind and its place, never the secret, its hash or a part of it.
+
+use std::ops::Range;
+
+use super::{
+    Category, Confidence, Finding, LineSet, Lines, Side, Source,
+    finding::quote,
+    globs,
+    secret_kinds::{Kind, LISTED, kinds},
+};
+
+/// Each byte of a secret becomes this one; line ends stay.
+const MASK: u8 = b'*';
+
+/// A text without its secrets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Masked {
+    /// The text, of the same length, with the same lines.
+    pub text: String,
+    secrets: Vec<Secret>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Secret {
+    kind: usize,
+    range: Range<usize>,
+}
+
+/// Masks every secret in `text`.
+pub fn mask(text: String) -> Masked {
+    let secrets = find(&text);
+    if secrets.is_empty() {
+        return Masked { text, secrets };
+    }
+    let mut bytes = text.into_bytes();
+    for secret in &secrets {
+        for byte in &mut bytes[secret.range.clone()] {
+            if !matches!(*byte, b'\n' | b'\r') {
+                *byte = MASK;
+            }
+        }
+    }
+    // Ranges end on character boundaries, so this replaces nothing.
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    Masked { text, secrets }
+}
+
+impl Masked {
+    /// Whether anything was masked.
+    pub fn any(&self) -> bool {
+        !self.secrets.is_empty()
+    }
+
+    /// One finding per secret that begins on a touched line; fingerprints not yet set. In tests
+    /// and examples the mere look of a credential is not reported: made-up ones live there.
+    pub fn findings(&self, path: &str, touched: &LineSet) -> Vec<Finding> {
+        let lines = Lines::new(&self.text);
+        let made_up = globs::is_test(path);
+        let reported = |secret: &&Secret| {
+            let kind = &kinds()[secret.kind];
+            !(made_up && kind.confidence < 90) && touched.contains(lines.at(secret.range.start))
+        };
+        self.secrets.iter().filter(reported).filter_map(|s| finding(s, path, &lines)).collect()
+    }
+}
+
+fn finding(secret: &Secret, path: &str, lines: &Lines<'_>) -> Option<Finding> {
+    let kind = &kinds()[secret.kind];
+    let line = lines.at(secret.range.start);
+    Some(Finding {
+        fingerprint: String::new(),
+        agent: Category::Security,
+        rule: format!("secret-{}", kind.id),
+        path: path.to_owned(),
+        side: Side::Right,
+        start_line: line,
+        end_line: line,
+        severity: kind.severity,
+        confidence: Confidence::hundredths(kind.confidence),
+        title: format!("This looks like a committed secret: {}", kind.name),
+        body: "Whoever can read the repository, its history or a clone of it can use this \
+               credential (CWE-798).\n\nRevoke it where it was issued: taking it out of the file \
+               leaves it in the history. Read it from the environment or a secret store instead."
+            .to_owned(),
+        suggestion: None,
+        quote: quote(lines.get(line)?),
+        source: Source::Secret,
+    })
+}
+
+/// Whether every listed kind can be looked for.
+pub fn all_kinds_work() -> bool {
+    kinds().len() == LISTED
+}
+
+/// Every secret, in order, none overlapping another.
+fn find(text: &str) -> Vec<Secret> {
+    let mut found: Vec<Secret> = Vec::new();
+    for (index, kind) in kinds().iter().enumerate() {
+        if !text.contains(kind.literal) {
+            continue;
+        }
+        for range in matches(kind, text) {
+            let overlaps = |s: &Secret| s.range.start < range.end && range.start < s.range.end;
+            if !range.is_empty() && !found.iter().any(overlaps) {
+                found.push(Secret { kind: index, range });
+            }
+        }
+    }
+    found.sort_by_key(|s| s.range.start);
+    found
+}
+
+fn matches<'t>(kind: &'t Kind, text: &'t str) -> impl Iterator<Item = Range<usize>> + 't {
+    kind.regex.captures_iter(text).filter_map(move |captures| {
+        let value = captures.name("secret").or_else(|| captures.name("single"))?;
+        if kind.id == "private-key" {
+            // A header alone, as in code that looks for one, is no key.
+            let body = value.as_str().bytes().filter(u8::is_ascii_alphanumeric).count();
+            return (body >= 40).then(|| value.range());
+        }
+        let generic = kind.literal.is_empty();
+        let random = !generic || entropy(value.as_str()) >= 3.3 && mixed(value.as_str());
+        let real = !kind.weigh || !placeholder(value.as_str());
+        (random && real).then(|| value.range())
+    })
+}
+
+/// Shannon entropy in bits per byte.
+fn entropy(text: &str) -> f64 {
+    let mut counts = [0_u32; 256];
+    for byte in text.bytes() {
+        counts[usize::from(byte)] += 1;
+    }
+    let total = f64::from(u32::try_from(text.len()).unwrap_or(u32::MAX));
+    let share = |n: &u32| f64::from(*n) / total;
+    counts.iter().filter(|n| **n > 0).map(share).map(|p| -p * p.log2()).sum()
+}
+
+/// Letters and digits both: words, paths and names of keys seldom are.
+fn mixed(text: &str) -> bool {
+    let digits = text.bytes().filter(u8::is_ascii_digit).count();
+    digits >= 2 && text.bytes().any(|b| b.is_ascii_alphabetic()) && !text.contains("://")
+}
+
+/// Stand-ins, references to a variable, and the vendors' own documentation examples.
+fn placeholder(text: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "example",
+        "sample",
+        "dummy",
+        "placeholder",
+        "changeme",
+        "change_me",
+        "change-me",
+        "your_",
+        "your-",
+        "yourpass",
+        "xxxx",
+        "****",
+        "....",
+        "redacted",
+        "insert",
+        "fake",
+        "mock",
+        "notreal",
+        "not_a_real",
+        "test_key",
+        "todo",
+        "0000000",
+        "1234567",
+        "abcdef",
+        "password",
+        "secret_here",
+        "process.env",
+        "os.environ",
+        "getenv",
+    ];
+    let low = text.to_ascii_lowercase();
+    let reference = ["${", "{{", "<", "$(", "%(", "%{", "#{", "{", "$", "@", "env."];
+    WORDS.iter().any(|w| low.contains(w))
+        || reference.iter().any(|r| low.starts_with(r))
+        || low.contains("${")
+        || low.contains("{{")
+        || distinct(&low) <= 4
+}
+
+fn distinct(text: &str) -> usize {
+    let mut seen = [false; 256];
+    text.bytes().for_each(|b| seen[usize::from(b)] = true);
+    seen.iter().filter(|s| **s).count()
+}

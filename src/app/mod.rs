@@ -1,0 +1,138 @@
+//! The composition root: settings in, running parts out. The only place where adapters are chosen.
+
+mod owner;
+
+use std::{collections::HashMap, path::PathBuf, sync::Arc};
+
+use crate::{
+    base::{Clock, Fault},
+    checkpoint::{Memory, SqliteStore},
+    config::{QueueUrl, Settings, StoreUrl},
+    db::{Sqlite, SqliteOptions},
+    forge::{
+        Forge,
+        local::{GitOptions, LocalGit},
+    },
+    graph::{Runtime, Store},
+    queue::{Queue, embedded},
+    worker::{DeadLetters, Worker},
+    workflows::{Bound, Registry, review},
+};
+
+/// A part that could not be had.
+#[derive(Debug, thiserror::Error)]
+#[error("{setting}: {why}")]
+pub struct AppError {
+    /// The setting that names the part.
+    pub setting: &'static str,
+    /// What went wrong, and what to do.
+    pub why: String,
+}
+
+impl AppError {
+    fn new(setting: &'static str, why: impl ToString) -> Self {
+        Self { setting, why: why.to_string() }
+    }
+}
+
+/// The parts of one process.
+pub struct App {
+    /// The settings they were made from.
+    pub settings: Settings,
+    /// The store, and runs in it.
+    pub runtime: Runtime,
+    /// The queue.
+    pub queue: Arc<dyn Queue>,
+    /// Repositories on this machine.
+    pub forge: Arc<dyn Forge>,
+    /// The workflows.
+    pub workflows: Registry,
+    files: Vec<Sqlite>,
+}
+
+impl App {
+    /// Opens the store and the queue, and prepares the workflows.
+    ///
+    /// # Errors
+    /// With the setting that names the part that could not be had.
+    pub async fn open(settings: Settings) -> Result<Self, AppError> {
+        let mut files = Files::default();
+        let store: Arc<dyn Store> = match &settings.store.url {
+            StoreUrl::Memory => Arc::new(Memory::new(Clock::system())),
+            StoreUrl::Sqlite(path) => {
+                let file = files.open("store.url", path).await?;
+                Arc::new(SqliteStore::new(file))
+            }
+            // Loading the settings refused what this binary has no adapter for.
+            other => return Err(AppError::new("store.url", format!("{other} is not built in"))),
+        };
+        let queue: Arc<dyn Queue> = match &settings.queue.url {
+            QueueUrl::Embedded(path) => {
+                let path = path.clone().unwrap_or_else(|| PathBuf::from("verdict.db"));
+                let file = files.open("queue.url", &path).await?;
+                let options = embedded::Options { ..embedded::Options::default() };
+                Arc::new(embedded::Embedded::open(file, options))
+            }
+            other => return Err(AppError::new("queue.url", format!("{other} is not built in"))),
+        };
+        let runtime = Runtime::new(store, Clock::system(), &owner::this_process())
+            .with_ttl(settings.worker.lease)
+            .with_known_dead(owner::known_dead);
+        let forge: Arc<dyn Forge> = Arc::new(LocalGit::new(GitOptions::default()));
+        let workflows = workflows(&forge).map_err(|fault| AppError::new("workflows", fault))?;
+        let files = files.0.into_values().collect();
+        Ok(Self { settings, runtime, queue, forge, workflows, files })
+    }
+
+    /// A worker on these parts.
+    pub fn worker(&self) -> Worker {
+        let options = self.settings.worker.clone();
+        Worker::new(self.runtime.clone(), self.queue.clone(), self.workflows.clone(), options)
+    }
+
+    /// The dead letters of the store and the queue.
+    pub fn letters(&self) -> DeadLetters {
+        DeadLetters::new(self.runtime.clone(), self.queue.clone())
+    }
+
+    /// Ends cleanly: what was handed to a database file is written.
+    pub async fn close(self) {
+        let Self { runtime, queue, workflows, files, .. } = self;
+        drop((runtime, queue, workflows));
+        for file in files {
+            if let Err(error) = file.close().await {
+                tracing::warn!(%error, "closing a database failed");
+            }
+        }
+    }
+}
+
+/// Each database file is opened once and shared: one writer groups what all its users write.
+#[derive(Default)]
+struct Files(HashMap<PathBuf, Sqlite>);
+
+impl Files {
+    async fn open(&mut self, setting: &'static str, path: &PathBuf) -> Result<Sqlite, AppError> {
+        if let Some(file) = self.0.get(path) {
+            return Ok(file.clone());
+        }
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            std::fs::create_dir_all(folder).map_err(|error| {
+                let folder = folder.display();
+                AppError::new(setting, format!("the folder {folder} cannot be made: {error}"))
+            })?;
+        }
+        let file = Sqlite::open(path, SqliteOptions::default()).await;
+        let file = file.map_err(|error| AppError::new(setting, error))?;
+        self.0.insert(path.clone(), file.clone());
+        Ok(file)
+    }
+}
+
+/// The list of all workflows.
+fn workflows(forge: &Arc<dyn Forge>) -> Result<Registry, Fault> {
+    let broken = |error: crate::graph::GraphError| Fault::permanent(error.to_string());
+    let review = review::ReviewDeps::new(forge.clone(), review::Limits::default())?;
+    let review = Bound::<review::Review>::new(review).map_err(broken)?;
+    Ok(Registry::new().with(review))
+}

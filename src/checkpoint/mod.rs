@@ -1,0 +1,18 @@
+//! Stores: where runs are kept, behind the engine's store port, and beside each its keyed side.
+//!
+//! | store | is for | survives |
+//! |---|---|---|
+//! | [`Memory`] | tests, `memory:`, one-off runs | nothing |
+//! | [`SqliteStore`] | one machine, any number of processes | a power cut |
+//!
+//! What the port promises is decided in one place (`rules`, plain functions over heads), so that
+//! the stores cannot drift apart; what is left to each is to make it one atomic step. The suite in
+//! `tests/it/store` runs against all of them.
+
+mod budget;
+mod memory;
+mod rules;
+mod sqlite;
+
+pub use memory::Memory;
+pub use sqlite::SqliteStore;

@@ -1,0 +1,98 @@
+//! `verdict doctor`: is everything there, and does it work?
+
+use std::process::Command;
+
+use serde::Serialize;
+
+use super::{CliError, Format, output};
+use crate::{
+    app::App,
+    config::Settings,
+    graph::{RunId, RunStatus, store::RunFilter},
+};
+
+/// `verdict doctor`
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// How to print.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// One thing that was looked at.
+#[derive(Serialize)]
+struct Check {
+    name: &'static str,
+    ok: bool,
+    says: String,
+}
+
+impl Check {
+    fn of(name: &'static str, looked: Result<String, String>) -> Self {
+        let ok = looked.is_ok();
+        Self { name, ok, says: looked.unwrap_or_else(|why| why) }
+    }
+}
+
+pub(super) async fn main(args: &Args, settings: Settings) -> Result<(), CliError> {
+    let places = format!("store {}, queue {}", settings.store.url, settings.queue.url);
+    let mut checks = vec![Check::of("settings", Ok(places)), Check::of("git", git())];
+    match App::open(settings).await {
+        Err(error) => checks.push(Check::of("open", Err(error.to_string()))),
+        Ok(app) => {
+            checks.push(Check::of("store", store(&app).await));
+            checks.push(Check::of("queue", queue(&app).await));
+            let names: Vec<_> = app.workflows.names().collect();
+            checks.push(Check::of("workflows", Ok(names.join(", "))));
+            app.close().await;
+        }
+    }
+    if args.format == Format::Json {
+        output::print_json(&checks)?;
+    } else {
+        let line = |check: &Check| {
+            format!(
+                "{} {:<10} {}\n",
+                if check.ok { "ok  " } else { "FAIL" },
+                check.name,
+                check.says
+            )
+        };
+        output::print(&checks.iter().map(line).collect::<String>())?;
+    }
+    let broken: Vec<_> = checks.iter().filter(|check| !check.ok).map(|check| check.name).collect();
+    if broken.is_empty() {
+        Ok(())
+    } else {
+        Err(CliError::usage(format!("{} failed", broken.join(", "))))
+    }
+}
+
+fn git() -> Result<String, String> {
+    let run = Command::new("git").arg("--version").output();
+    let output =
+        run.map_err(|e| format!("cannot run git: {e}; local reviews need it on the PATH"))?;
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+async fn store(app: &App) -> Result<String, String> {
+    let store = &app.runtime.store;
+    store.head(&RunId::of("", "")).await.map_err(|e| e.to_string())?;
+    let statuses = vec![RunStatus::Queued, RunStatus::Running, RunStatus::Parked];
+    let filter = RunFilter { statuses, ..RunFilter::default() };
+    let open = store.list(&filter).await.map_err(|e| e.to_string())?;
+    Ok(format!("answers; {} unfinished runs", open.len()))
+}
+
+async fn queue(app: &App) -> Result<String, String> {
+    app.queue.check().await.map_err(|e| e.to_string())?;
+    let depth = app.queue.depth().await.map_err(|e| e.to_string())?;
+    let text = |number: Option<u64>| number.map_or("?".to_owned(), |n| n.to_string());
+    Ok(format!(
+        "answers; {} ready, {} in hand, {} delayed, {} dead",
+        text(depth.ready),
+        text(depth.in_hand),
+        text(depth.delayed),
+        text(depth.dead)
+    ))
+}

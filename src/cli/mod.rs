@@ -1,0 +1,172 @@
+//! The command line: one file per subcommand.
+//!
+//! Machine output goes to stdout, people's to stderr. Exit codes: 0 done · 1 findings at or above
+//! `--fail-on` · 2 usage or configuration · 3 the run failed.
+
+mod config;
+mod dlq;
+mod doctor;
+mod enqueue;
+mod graph;
+mod output;
+mod progress;
+mod review;
+mod run;
+mod runs;
+mod serve;
+mod signal;
+
+use std::{fmt, path::PathBuf, process::ExitCode};
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+use crate::{
+    app::{App, AppError},
+    base::Fault,
+    config::{ConfigError, Settings},
+    telemetry::{self, Quiet},
+};
+
+/// Reviews pull requests from a queue: one review on each head commit, whatever crashes in between.
+#[derive(Debug, Parser)]
+#[command(name = "verdict", version, propagate_version = true, max_term_width = 100)]
+pub struct Cli {
+    /// The settings file [default: verdict.toml, if there is one].
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Review a range of a local repository.
+    Review(review::Args),
+    /// Take work off the queue until told to stop.
+    Serve(serve::Args),
+    /// Put an event or a job on the queue.
+    Enqueue(enqueue::Args),
+    /// Run a workflow here and print its final state.
+    Run(run::Args),
+    /// Look at runs, and act on them.
+    #[command(subcommand)]
+    Runs(runs::Command),
+    /// Look at dead letters, and act on them.
+    #[command(subcommand)]
+    Dlq(dlq::Command),
+    /// Draw a workflow, or a run's way through it.
+    Graph(graph::Args),
+    /// Look at the settings.
+    #[command(subcommand)]
+    Config(config::Command),
+    /// Check that everything the settings name is there and works.
+    Doctor(doctor::Args),
+}
+
+/// How to print.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+enum Format {
+    /// For people.
+    #[default]
+    Text,
+    /// For programs.
+    Json,
+}
+
+/// How a command ended, short of success.
+#[derive(Debug)]
+enum CliError {
+    /// Findings at or above the threshold: code 1, nothing more to say.
+    Findings,
+    /// Usage or configuration: code 2.
+    Usage(String),
+    /// The run failed: code 3.
+    Failed(String),
+}
+
+impl CliError {
+    fn usage(message: impl fmt::Display) -> Self {
+        Self::Usage(message.to_string())
+    }
+
+    fn failed(message: impl fmt::Display) -> Self {
+        Self::Failed(message.to_string())
+    }
+
+    fn exit(self) -> ExitCode {
+        let (code, message) = match self {
+            Self::Findings => (1, None),
+            Self::Usage(message) => (2, Some(message)),
+            Self::Failed(message) => (3, Some(message)),
+        };
+        if let Some(message) = message {
+            anstream::eprintln!("verdict: {message}");
+        }
+        ExitCode::from(code)
+    }
+}
+
+impl From<ConfigError> for CliError {
+    fn from(error: ConfigError) -> Self {
+        Self::usage(error)
+    }
+}
+
+impl From<AppError> for CliError {
+    fn from(error: AppError) -> Self {
+        Self::usage(error)
+    }
+}
+
+impl From<Fault> for CliError {
+    fn from(fault: Fault) -> Self {
+        Self::failed(fault)
+    }
+}
+
+/// Runs the command and answers the process's exit code.
+pub fn main(cli: Cli) -> ExitCode {
+    let cwd = std::env::current_dir().unwrap_or_default();
+    let settings = match Settings::load(cli.config.as_deref(), std::env::vars(), &cwd) {
+        Ok(settings) => settings,
+        Err(error) => return CliError::from(error).exit(),
+    };
+    let serving = matches!(cli.command, Command::Serve(_));
+    let quiet = if serving { Quiet::Info } else { Quiet::Warn };
+    if let Err(error) = telemetry::init(settings.log, quiet) {
+        return CliError::usage(error).exit();
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = match runtime {
+        Ok(runtime) => runtime,
+        Err(error) => return CliError::failed(format!("no runtime: {error}")).exit(),
+    };
+    let done = runtime.block_on(Box::pin(dispatch(cli.command, settings)));
+    // Analyses that were cut short may still compute; they hold nothing anybody waits for.
+    runtime.shutdown_background();
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => error.exit(),
+    }
+}
+
+async fn dispatch(command: Command, settings: Settings) -> Result<(), CliError> {
+    match command {
+        Command::Config(command) => return config::main(&command, &settings),
+        Command::Doctor(args) => return doctor::main(&args, settings).await,
+        _ => {}
+    }
+    let app = App::open(settings).await?;
+    let done = match command {
+        Command::Review(args) => review::main(&args, &app).await,
+        Command::Serve(args) => serve::main(&args, &app).await,
+        Command::Enqueue(args) => enqueue::main(&args, &app).await,
+        Command::Run(args) => run::main(&args, &app).await,
+        Command::Runs(command) => runs::main(&command, &app).await,
+        Command::Dlq(command) => dlq::main(&command, &app).await,
+        Command::Graph(args) => graph::main(&args, &app).await,
+        Command::Config(_) | Command::Doctor(_) => Ok(()),
+    };
+    app.close().await;
+    done
+}

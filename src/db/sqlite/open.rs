@@ -1,0 +1,101 @@
+//! Opening a file: settings, journal, schema.
+
+use std::{path::Path, sync::Arc, time::Duration};
+
+use sqlx::{
+    ConnectOptions, Connection, SqliteConnection,
+    sqlite::{SqliteConnectOptions, SqlitePoolOptions, SqliteSynchronous},
+};
+use tokio::{sync::mpsc, time::Instant};
+
+use super::{Sqlite, SqliteOptions, schema, writer::Writer};
+use crate::db::DbError;
+
+/// Write-ahead log pages before they are folded into the file: fewer syncs than with the usual
+/// 1000, and still little to read through after a crash.
+const CHECKPOINT_PAGES: &str = "4000";
+
+pub(super) async fn open(path: &Path, options: SqliteOptions) -> Result<Sqlite, DbError> {
+    make_folder(path)?;
+    let connect = connect_options(path, &options);
+    let mut conn = establish(&connect, path).await?;
+    let ready = async {
+        switch_to_wal(&mut conn, options.busy_timeout).await?;
+        schema::migrate(&mut conn, path).await
+    };
+    if let Err(error) = ready.await {
+        let _ = conn.close().await;
+        return Err(error.on(path));
+    }
+    let readers = SqlitePoolOptions::new()
+        .max_connections(options.readers.max(1))
+        .test_before_acquire(false)
+        .connect_lazy_with(connect.clone().pragma("query_only", "ON"));
+    let path = Arc::new(path.to_owned());
+    let clock = options.clock;
+    let (sender, inbox) = mpsc::unbounded_channel();
+    let writer =
+        Writer { path: path.clone(), options: connect, clock: clock.clone(), conn: Some(conn) };
+    tokio::spawn(writer.run(inbox));
+    Ok(Sqlite { path, clock, readers, writer: sender })
+}
+
+fn make_folder(path: &Path) -> Result<(), DbError> {
+    let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) else {
+        return Ok(());
+    };
+    std::fs::create_dir_all(folder).map_err(|error| {
+        let folder = folder.display();
+        DbError::permanent(format!("folder {folder} could not be made: {error}")).on(path)
+    })
+}
+
+fn connect_options(path: &Path, options: &SqliteOptions) -> SqliteConnectOptions {
+    let mut connect = SqliteConnectOptions::new()
+        .filename(path)
+        .create_if_missing(true)
+        .busy_timeout(options.busy_timeout)
+        .synchronous(SqliteSynchronous::Full)
+        .foreign_keys(false)
+        .pragma("cache_size", "-16000")
+        .pragma("temp_store", "MEMORY")
+        .pragma("wal_autocheckpoint", CHECKPOINT_PAGES)
+        .pragma("journal_size_limit", "67108864")
+        .statement_cache_capacity(256)
+        .disable_statement_logging();
+    if let Some(pages) = options.max_pages {
+        connect = connect.pragma("max_page_count", pages.to_string());
+    }
+    connect
+}
+
+/// Connects, and tells a place where no file can be from a file that is in use.
+async fn establish(
+    connect: &SqliteConnectOptions,
+    path: &Path,
+) -> Result<SqliteConnection, DbError> {
+    connect.connect().await.map_err(|error| {
+        let cannot_open =
+            matches!(&error, sqlx::Error::Database(db) if db.code().is_some_and(|c| c == "14"));
+        let error = DbError::from(error).on(path);
+        if cannot_open { DbError::permanent(error.message()) } else { error }
+    })
+}
+
+/// Write-ahead logging is a property of the file. Changing it needs the file alone, and SQLite does
+/// not wait for that, so it is asked again as long as another process is in the way.
+async fn switch_to_wal(conn: &mut SqliteConnection, patience: Duration) -> Result<(), DbError> {
+    let until = Instant::now() + patience;
+    loop {
+        let mode = sqlx::query_scalar::<_, String>("PRAGMA journal_mode").fetch_one(&mut *conn);
+        if mode.await? == "wal" {
+            return Ok(());
+        }
+        let switched = sqlx::query("PRAGMA journal_mode=WAL").fetch_optional(&mut *conn).await;
+        match switched.map_err(DbError::from) {
+            Ok(_) => return Ok(()),
+            Err(error) if !error.is_transient() || Instant::now() >= until => return Err(error),
+            Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
+        }
+    }
+}

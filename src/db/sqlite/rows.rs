@@ -1,0 +1,50 @@
+//! Multi-row statements in a few fixed sizes.
+
+/// One statement over many rows, prepared for 1, 8 and 32 of them: a driver's cost is by the
+/// statement, and only texts that come again stay prepared.
+#[derive(Debug)]
+pub struct Rows {
+    sizes: [(usize, String); 3],
+}
+
+impl Rows {
+    /// The statement `before` + `row`, as often as there are rows, with commas + `after`.
+    /// Placeholders must be plain `?`.
+    pub fn new(before: &str, row: &str, after: &str) -> Self {
+        let sized = |n: usize| (n, format!("{before}{}{after}", vec![row; n].join(",")));
+        Self { sizes: [sized(32), sized(8), sized(1)] }
+    }
+
+    /// Cuts `items` into the sizes there are, each piece with its statement.
+    pub fn pieces<'a, T>(&'static self, mut items: &'a [T]) -> Vec<(&'static str, &'a [T])> {
+        let mut pieces = Vec::new();
+        while let Some((size, sql)) = self.sizes.iter().find(|(size, _)| *size <= items.len()) {
+            let (piece, rest) = items.split_at(*size);
+            pieces.push((sql.as_str(), piece));
+            items = rest;
+        }
+        pieces
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::LazyLock;
+
+    use super::*;
+
+    #[test]
+    fn every_item_is_in_exactly_one_piece_and_in_order() {
+        static ROWS: LazyLock<Rows> = LazyLock::new(|| Rows::new("v ", "(?,?)", " r"));
+        for n in [0_usize, 1, 7, 8, 9, 31, 32, 75] {
+            let items: Vec<usize> = (0..n).collect();
+            let pieces = ROWS.pieces(&items);
+            let joined: Vec<usize> = pieces.iter().flat_map(|(_, p)| p.iter().copied()).collect();
+            assert_eq!(joined, items);
+            for (sql, piece) in pieces {
+                assert_eq!(sql.matches("(?,?)").count(), piece.len());
+                assert!(sql.starts_with("v (") && sql.ends_with(") r"));
+            }
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Every changed path of a range with its hunks: one `diff-tree` for the paths, read by NUL, and
+//! one for the hunks, read line by line in constant memory and matched by order and object id.
+
+use super::{batch, git::Git};
+use crate::forge::{
+    Entry, EntryKind, FileChange, ForgeError, Range, Result, Status,
+    diff::{FilePatch, InvalidPatch, PatchParser},
+};
+
+/// Beyond this many candidates renames are looked for by equal content only.
+const RENAME_LIMIT: &str = "-l2000";
+
+pub(super) async fn changes(git: &Git, range: &Range) -> Result<Vec<FileChange>> {
+    let attributes = no_attributes(&range.base, &range.head);
+    let ends = [range.base.as_str(), range.head.as_str()];
+    let common = ["diff-tree", "-r", "-M", RENAME_LIMIT, "--no-ext-diff", "--no-textconv"];
+    let listing = joined(&attributes, &common, &["--raw", "-z", "--no-abbrev"], &ends);
+    let mut files = parse_raw(&git.output(&listing).await?)?;
+
+    let patch = ["-p", "-U0", "--full-index", "--no-color", "--diff-algorithm=histogram"];
+    let mut parser = PatchParser::default();
+    let args = joined(&attributes, &common, &patch, &ends);
+    git.lines(&args, PatchParser::PREFIX, |line| parser.line(line).map_err(garbled)).await?;
+    attach(&mut files, parser.finish().map_err(garbled)?)?;
+    measure(git, &mut files).await?;
+    Ok(files)
+}
+
+/// Attributes are read from the empty tree. The flag needs git 2.41; its id depends on the
+/// repository's hash.
+fn no_attributes(base: &str, head: &str) -> [&'static str; 1] {
+    let long = base.len().max(head.len()) > 40;
+    [if long {
+        "--attr-source=6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"
+    } else {
+        "--attr-source=4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+    }]
+}
+
+fn joined<'a>(a: &[&'a str], b: &[&'a str], c: &[&'a str], d: &[&'a str]) -> Vec<&'a str> {
+    [a, b, c, d].concat()
+}
+
+/// Reads `:<mode> <mode> <id> <id> <status>\0<path>\0[<path>\0]` records.
+fn parse_raw(raw: &[u8]) -> Result<Vec<FileChange>> {
+    let mut fields = raw.split(|b| *b == 0).filter(|f| !f.is_empty());
+    let mut files = Vec::new();
+    while let Some(meta) = fields.next() {
+        let bad = || ForgeError::Garbled("diff-tree", lossy(meta));
+        let text = std::str::from_utf8(meta).map_err(|_| bad())?;
+        let words: Vec<&str> = text.strip_prefix(':').ok_or_else(bad)?.split(' ').collect();
+        let [old_mode, new_mode, old, new, status] = words[..] else { return Err(bad()) };
+        let status = status_of(status).ok_or_else(bad)?;
+        let first = lossy(fields.next().ok_or_else(bad)?);
+        let (path, old_path) = match status {
+            Status::Renamed | Status::Copied => {
+                (lossy(fields.next().ok_or_else(bad)?), Some(first))
+            }
+            _ => (first, None),
+        };
+        files.push(FileChange {
+            path,
+            old_path,
+            status,
+            base: Entry { kind: kind_of(old_mode), blob: old.to_owned() },
+            head: Entry { kind: kind_of(new_mode), blob: new.to_owned() },
+            binary: false,
+            size: None,
+            hunks: Vec::new(),
+        });
+    }
+    Ok(files)
+}
+
+fn status_of(word: &str) -> Option<Status> {
+    Some(match word.as_bytes().first()? {
+        b'A' => Status::Added,
+        b'M' => Status::Modified,
+        b'D' => Status::Deleted,
+        b'R' => Status::Renamed,
+        b'C' => Status::Copied,
+        b'T' => Status::TypeChanged,
+        _ => return None,
+    })
+}
+
+fn kind_of(mode: &str) -> EntryKind {
+    match mode {
+        "000000" => EntryKind::Absent,
+        "100755" => EntryKind::Executable,
+        "120000" => EntryKind::Symlink,
+        "160000" => EntryKind::Submodule,
+        _ => EntryKind::File,
+    }
+}
+
+/// Gives each file the patch that is its own. A changed type is shown as a removal followed by
+/// an addition.
+fn attach(files: &mut [FileChange], patches: Vec<FilePatch>) -> Result<()> {
+    let mut patches = patches.into_iter();
+    for file in files {
+        let next = patches.next().ok_or_else(|| mismatch(file))?;
+        let patch = match file.status {
+            Status::TypeChanged => {
+                let second = patches.next().ok_or_else(|| mismatch(file))?;
+                let hunks = next.hunks.into_iter().chain(second.hunks).collect();
+                FilePatch { hunks, binary: next.binary || second.binary, index: None }
+            }
+            _ => next,
+        };
+        if let Some((old, new)) = &patch.index
+            && (*old != file.base.blob || *new != file.head.blob)
+        {
+            return Err(mismatch(file));
+        }
+        file.binary = patch.binary;
+        file.hunks = patch.hunks;
+    }
+    match patches.next() {
+        None => Ok(()),
+        Some(_) => Err(ForgeError::Garbled("diff-tree", "more patches than paths".into())),
+    }
+}
+
+/// Fills in the sizes of the heads.
+async fn measure(git: &Git, files: &mut [FileChange]) -> Result<()> {
+    let held =
+        |f: &&mut FileChange| !matches!(f.head.kind, EntryKind::Absent | EntryKind::Submodule);
+    let mut held: Vec<&mut FileChange> = files.iter_mut().filter(held).collect();
+    let blobs: Vec<String> = held.iter().map(|f| f.head.blob.clone()).collect();
+    for (file, size) in held.iter_mut().zip(batch::sizes(git, &blobs).await?) {
+        file.size = size;
+    }
+    Ok(())
+}
+
+/// The id in the first record of an `ls-tree -z` listing, when it is a file.
+pub(super) fn listed_blob(listing: &[u8]) -> Option<String> {
+    let record = listing.split(|b| *b == 0).next()?;
+    let meta = record.split(|b| *b == b'\t').next()?;
+    let words: Vec<&str> = std::str::from_utf8(meta).ok()?.split(' ').collect();
+    match words[..] {
+        ["100644" | "100755", "blob", id] => Some(id.to_owned()),
+        _ => None,
+    }
+}
+
+fn lossy(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn garbled(error: InvalidPatch) -> ForgeError {
+    ForgeError::Garbled("diff-tree", error.to_string())
+}
+
+fn mismatch(file: &FileChange) -> ForgeError {
+    ForgeError::Garbled(
+        "diff-tree",
+        format!("the patch of `{}` is not where it should be", file.path),
+    )
+}

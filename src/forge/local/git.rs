@@ -1,0 +1,251 @@
+//! The `git` program, run so that nothing of the repository is executed: no hooks, no pager, no
+//! external diff, no text conversion, no filters, no file-system monitor, no network, no prompts.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Stdio,
+    time::Duration,
+};
+
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
+    process::{Child, ChildStdin, ChildStdout, Command},
+    time::timeout,
+};
+
+use crate::forge::{ForgeError, Result};
+
+/// How git is run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GitOptions {
+    /// The program.
+    pub program: PathBuf,
+    /// What one git process may take.
+    pub timeout: Duration,
+}
+
+impl Default for GitOptions {
+    fn default() -> Self {
+        Self { program: "git".into(), timeout: Duration::from_secs(120) }
+    }
+}
+
+/// Settings that would otherwise let a repository run something.
+const OVERRIDES: &[&str] = &[
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.attributesFile=/dev/null",
+    "core.pager=cat",
+    "core.sshCommand=false",
+    "core.quotePath=true",
+    "credential.helper=",
+    "diff.external=",
+    "diff.submodule=short",
+    "protocol.allow=never",
+    "submodule.recurse=false",
+];
+
+/// What of the caller's environment would point git elsewhere or make it run something.
+const CLEARED: &[&str] = &[
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_COMMON_DIR",
+    "GIT_NAMESPACE",
+    "GIT_PREFIX",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_CONFIG",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_CONFIG_COUNT",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_DIFF_OPTS",
+    "GIT_GLOB_PATHSPECS",
+    "GIT_ICASE_PATHSPECS",
+    "GIT_ATTR_SOURCE",
+    "GIT_TRACE",
+    "GIT_SHALLOW_FILE",
+];
+
+/// git in one repository.
+#[derive(Debug, Clone)]
+pub(super) struct Git {
+    pub(super) options: GitOptions,
+    pub(super) repo: PathBuf,
+}
+
+impl Git {
+    pub(super) fn new(options: &GitOptions, repo: &Path) -> Self {
+        Self { options: options.clone(), repo: repo.to_owned() }
+    }
+
+    /// Runs `args` and answers what it wrote; not for answers that hold content.
+    pub(super) async fn output(&self, args: &[&str]) -> Result<Vec<u8>> {
+        let run = self.command(args).stdin(Stdio::null()).output();
+        let output = self.bounded(args, run).await?.map_err(|e| self.start_error(&e))?;
+        if output.status.success() {
+            return Ok(output.stdout);
+        }
+        Err(self.failed(args, &output.stderr))
+    }
+
+    /// As [`Git::output`], trimmed; `None` when git says no, whatever the reason.
+    pub(super) async fn ask(&self, args: &[&str]) -> Result<Option<String>> {
+        match self.output(args).await {
+            Ok(out) => Ok(Some(String::from_utf8_lossy(&out).trim().to_owned())),
+            Err(ForgeError::Git { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Runs `args`, hands every line it writes (at most `prefix` bytes of each) to `each`.
+    pub(super) async fn lines<F>(&self, args: &[&str], prefix: usize, mut each: F) -> Result<()>
+    where
+        F: FnMut(&[u8]) -> Result<()> + Send,
+    {
+        let work = async {
+            let (mut child, mut out) = self.spawn(args, Stdio::null())?;
+            let mut line = Vec::with_capacity(prefix);
+            while read_line(&mut out, &mut line, prefix).await.map_err(|e| self.io(args, &e))? {
+                each(&line)?;
+            }
+            self.end(args, &mut child).await
+        };
+        self.bounded(args, work).await?
+    }
+
+    /// Starts a process that is asked through its standard input.
+    pub(super) fn converse(
+        &self,
+        args: &[&str],
+    ) -> Result<(Child, ChildStdin, BufReader<ChildStdout>)> {
+        let (mut child, out) = self.spawn(args, Stdio::piped())?;
+        let input = child.stdin.take().ok_or(ForgeError::Garbled("start", "no input".into()))?;
+        Ok((child, input, out))
+    }
+
+    /// Waits for the end of `child`, whose output has been read.
+    pub(super) async fn end(&self, args: &[&str], child: &mut Child) -> Result<()> {
+        let mut err = Vec::new();
+        if let Some(stderr) = child.stderr.take() {
+            let mut stderr = stderr.take(4096);
+            stderr.read_to_end(&mut err).await.map_err(|e| self.io(args, &e))?;
+        }
+        let status = child.wait().await.map_err(|e| self.io(args, &e))?;
+        if status.success() { Ok(()) } else { Err(self.failed(args, &err)) }
+    }
+
+    /// Gives `work` the time one process may take.
+    pub(super) async fn bounded<T>(
+        &self,
+        args: &[&str],
+        work: impl Future<Output = T>,
+    ) -> Result<T> {
+        timeout(self.options.timeout, work).await.map_err(|_| ForgeError::Timeout {
+            command: subcommand(args),
+            repo: self.repo.clone(),
+            seconds: self.options.timeout.as_secs(),
+        })
+    }
+
+    pub(super) fn io(&self, args: &[&str], error: &std::io::Error) -> ForgeError {
+        ForgeError::Git {
+            command: subcommand(args),
+            repo: self.repo.clone(),
+            message: error.to_string(),
+        }
+    }
+
+    fn spawn(&self, args: &[&str], input: Stdio) -> Result<(Child, BufReader<ChildStdout>)> {
+        let mut child = self
+            .command(args)
+            .stdin(input)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|e| self.start_error(&e))?;
+        let out = child.stdout.take().ok_or(ForgeError::Garbled("start", "no output".into()))?;
+        Ok((child, BufReader::with_capacity(64 * 1024, out)))
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(&self.options.program);
+        for name in CLEARED {
+            command.env_remove(name);
+        }
+        command
+            .env("GIT_OPTIONAL_LOCKS", "0")
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("GIT_NO_REPLACE_OBJECTS", "1")
+            .env("GIT_NO_LAZY_FETCH", "1")
+            .env("GIT_LITERAL_PATHSPECS", "1")
+            .env("GIT_ASKPASS", "false")
+            .env("GIT_PAGER", "cat")
+            .env("LC_ALL", "C")
+            .arg("--no-pager")
+            .arg("-C")
+            .arg(&self.repo);
+        for setting in OVERRIDES {
+            command.arg("-c").arg(setting);
+        }
+        command.args(args).kill_on_drop(true);
+        command
+    }
+
+    fn start_error(&self, error: &std::io::Error) -> ForgeError {
+        ForgeError::GitMissing(format!("{}: {error}", self.options.program.display()))
+    }
+
+    fn failed(&self, args: &[&str], stderr: &[u8]) -> ForgeError {
+        let text = String::from_utf8_lossy(stderr);
+        if text.contains("dubious ownership") {
+            return ForgeError::Untrusted(self.repo.clone());
+        }
+        let said = text.lines().find(|l| !l.trim().is_empty()).unwrap_or("no message");
+        let said = said.trim_start_matches("fatal: ").trim_start_matches("error: ");
+        ForgeError::Git {
+            command: subcommand(args),
+            repo: self.repo.clone(),
+            message: said.chars().take(300).collect(),
+        }
+    }
+}
+
+fn subcommand(args: &[&str]) -> String {
+    args.iter().find(|a| !a.starts_with('-')).copied().unwrap_or_default().to_owned()
+}
+
+/// Reads one line into `line` without its newline, keeping `prefix` bytes of it at most.
+/// False at the end.
+async fn read_line(
+    out: &mut BufReader<ChildStdout>,
+    line: &mut Vec<u8>,
+    prefix: usize,
+) -> std::io::Result<bool> {
+    line.clear();
+    let mut any = false;
+    loop {
+        let chunk = out.fill_buf().await?;
+        if chunk.is_empty() {
+            return Ok(any);
+        }
+        any = true;
+        let end = chunk.iter().position(|b| *b == b'\n');
+        let part = &chunk[..end.unwrap_or(chunk.len())];
+        line.extend_from_slice(&part[..part.len().min(prefix.saturating_sub(line.len()))]);
+        let used = end.map_or(chunk.len(), |e| e + 1);
+        out.consume(used);
+        if end.is_some() {
+            return Ok(true);
+        }
+    }
+}
+
+/// Writes `ids`, one per line; the writing side of a batch conversation.
+pub(super) async fn feed(mut input: ChildStdin, ids: Vec<String>) -> std::io::Result<()> {
+    for id in ids {
+        input.write_all(id.as_bytes()).await?;
+        input.write_all(b"\n").await?;
+    }
+    input.shutdown().await
+}

@@ -1,0 +1,175 @@
+//! From what people write to two object ids.
+//!
+//! | written | compared |
+//! |---|---|
+//! | nothing | the merge base of `HEAD` and its upstream (or the remote's default branch, or `main`/`master`) with `HEAD`; when that is nothing, the last commit |
+//! | `A..B` | the merge base of A and B with B; A itself when they share no history |
+//! | `A...B` | the merge base of A and B with B; no common history is an error |
+//! | `A` | as `A..HEAD`; `A^!` is the one commit A |
+//!
+//! An end left out is `HEAD`. A commit without a parent is compared with the empty tree.
+
+use std::path::{Path, PathBuf};
+
+use super::git::{Git, GitOptions};
+use crate::forge::{ForgeError, Range, Result, Selection};
+
+/// Finds the repository around `folder` and the two ends of `selection` in it.
+///
+/// # Errors
+/// When the folder is in no repository, a revision is unknown, or there is nothing between them.
+pub async fn resolve(options: &GitOptions, folder: &Path, selection: &Selection) -> Result<Range> {
+    let repo = repository(options, folder).await?;
+    let finder = Finder { git: Git::new(options, &repo) };
+    let (base, head) = match selection {
+        Selection::Default => finder.default_range().await?,
+        Selection::Range(text) => finder.written(text).await?,
+        Selection::Ends { base, head } => finder.between(base, head, false).await?,
+    };
+    Ok(Range { repo: repo.to_string_lossy().into_owned(), base, head })
+}
+
+/// The canonical top of the work tree around `folder`, or the bare repository itself.
+async fn repository(options: &GitOptions, folder: &Path) -> Result<PathBuf> {
+    let none = || ForgeError::NotARepository(folder.to_owned());
+    let folder = tokio::fs::canonicalize(folder).await.map_err(|_| none())?;
+    let git = Git::new(options, &folder);
+    let at = match git.output(&["rev-parse", "--is-bare-repository", "--absolute-git-dir"]).await {
+        Ok(out) => String::from_utf8_lossy(&out).into_owned(),
+        Err(ForgeError::Git { .. }) => return Err(none()),
+        Err(error) => return Err(error),
+    };
+    let (bare, git_dir) = at.split_once('\n').ok_or_else(none)?;
+    if bare == "true" {
+        return tokio::fs::canonicalize(git_dir.trim_end_matches('\n')).await.map_err(|_| none());
+    }
+    let top = git.ask(&["rev-parse", "--show-toplevel"]).await?.ok_or_else(none)?;
+    tokio::fs::canonicalize(top).await.map_err(|_| none())
+}
+
+struct Finder {
+    git: Git,
+}
+
+impl Finder {
+    async fn written(&self, text: &str) -> Result<(String, String)> {
+        let text = text.trim();
+        let end = |rev: &str| if rev.is_empty() { "HEAD".to_owned() } else { rev.to_owned() };
+        if text.is_empty() || text == ".." || text == "..." {
+            return Err(ForgeError::BadRange(text.to_owned()));
+        }
+        if let Some((a, b)) = text.split_once("...") {
+            return self.between(&end(a), &end(b), true).await;
+        }
+        if let Some((a, b)) = text.split_once("..") {
+            if b.contains("..") {
+                return Err(ForgeError::BadRange(text.to_owned()));
+            }
+            return self.between(&end(a), &end(b), false).await;
+        }
+        if let Some(rev) = text.strip_suffix("^!") {
+            let head = self.commit(rev).await?;
+            return Ok((self.parent(&head).await?, head));
+        }
+        self.between(text, "HEAD", false).await
+    }
+
+    async fn between(&self, base: &str, head: &str, strict: bool) -> Result<(String, String)> {
+        let head_id = self.commit(head).await?;
+        let Some(base_id) = self.commit_or_empty_tree(base).await? else {
+            return Err(self.unknown(base).await?);
+        };
+        let start = match self.merge_base(&base_id, &head_id).await? {
+            Some(id) => id,
+            None if self.is_shallow().await? => {
+                return Err(ForgeError::Shallow(format!(
+                    "the common history of `{base}` and `{head}` is not here"
+                )));
+            }
+            None if strict => return Err(ForgeError::Unrelated(base.into(), head.into())),
+            None => base_id,
+        };
+        if start == head_id {
+            let why = format!("`{head}` adds no commit to `{base}`");
+            return Err(ForgeError::EmptyRange(why));
+        }
+        Ok((start, head_id))
+    }
+
+    async fn default_range(&self) -> Result<(String, String)> {
+        let Some(head) = self.try_commit("HEAD").await? else {
+            return Err(ForgeError::EmptyRange("the repository has no commit yet".into()));
+        };
+        for name in ["@{upstream}", "refs/remotes/origin/HEAD", "main", "master"] {
+            let Some(other) = self.try_commit(name).await? else { continue };
+            match self.merge_base(&other, &head).await? {
+                Some(base) if base != head => return Ok((base, head)),
+                _ => break,
+            }
+        }
+        Ok((self.parent(&head).await?, head))
+    }
+
+    /// The first parent of a commit, the empty tree when it has none.
+    async fn parent(&self, commit: &str) -> Result<String> {
+        if let Some(parent) = self.try_commit(&format!("{commit}^")).await? {
+            return Ok(parent);
+        }
+        // A shallow clone hides parents that the commit itself still names.
+        let raw = self.git.output(&["cat-file", "commit", commit]).await?;
+        let named = raw.split(|b| *b == b'\n').take_while(|l| !l.is_empty());
+        if named.into_iter().any(|l| l.starts_with(b"parent ")) {
+            return Err(ForgeError::Shallow(format!("the parent of {commit} is not here")));
+        }
+        Ok(self.empty_tree(commit))
+    }
+
+    async fn merge_base(&self, a: &str, b: &str) -> Result<Option<String>> {
+        if a == self.empty_tree(b) {
+            return Ok(Some(a.to_owned()));
+        }
+        let found = self.git.ask(&["merge-base", a, b]).await?;
+        Ok(found.and_then(|out| out.lines().next().map(str::to_owned)))
+    }
+
+    async fn commit(&self, rev: &str) -> Result<String> {
+        match self.try_commit(rev).await? {
+            Some(id) => Ok(id),
+            None => Err(self.unknown(rev).await?),
+        }
+    }
+
+    async fn commit_or_empty_tree(&self, rev: &str) -> Result<Option<String>> {
+        if rev == EMPTY_SHA1 || rev == EMPTY_SHA256 {
+            return Ok(Some(rev.to_owned()));
+        }
+        self.try_commit(rev).await
+    }
+
+    async fn try_commit(&self, rev: &str) -> Result<Option<String>> {
+        let asked = format!("{rev}^{{commit}}");
+        let found =
+            self.git.ask(&["rev-parse", "--verify", "--quiet", "--end-of-options", &asked]).await?;
+        Ok(found.filter(|id| !id.is_empty()))
+    }
+
+    async fn unknown(&self, rev: &str) -> Result<ForgeError> {
+        if self.is_shallow().await? {
+            return Ok(ForgeError::Shallow(format!("unknown revision `{rev}`")));
+        }
+        Ok(ForgeError::UnknownRevision(rev.to_owned()))
+    }
+
+    async fn is_shallow(&self) -> Result<bool> {
+        let said = self.git.ask(&["rev-parse", "--is-shallow-repository"]).await?;
+        Ok(said.as_deref() == Some("true"))
+    }
+
+    /// The empty tree, in the hash the repository uses.
+    fn empty_tree(&self, like: &str) -> String {
+        if like.len() > 40 { EMPTY_SHA256 } else { EMPTY_SHA1 }.to_owned()
+    }
+}
+
+const EMPTY_SHA1: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+const EMPTY_SHA256: &str = "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321";

@@ -1,0 +1,657 @@
+//! The pure heart: feed it a run's records in order, ask it what to do next.
+//!
+//! It does no I/O, knows no clock and no graph. Whatever it accepts can be replayed, and whatever
+//! cannot have happened it rejects with [`Illegal`].
+
+use std::{collections::HashSet, sync::Arc, time::Duration};
+
+use serde_json::value::RawValue;
+
+use super::{
+    command::{Command, END, Send},
+    record::{Body, Envelope, Failure, Meta, Outcome, Record, Redo},
+    state::{Invalid, State},
+    store::RunId,
+};
+use crate::base::{Fault, Timestamp};
+
+/// A record that cannot follow those before it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("illegal record `{kind}`: {why}")]
+pub struct Illegal {
+    /// The record's kind.
+    pub kind: &'static str,
+    /// What does not fit.
+    pub why: String,
+}
+
+impl From<Illegal> for Fault {
+    fn from(illegal: Illegal) -> Self {
+        Fault::permanent(format!("the run's log is broken: {illegal}"))
+    }
+}
+
+/// How a run ended, or that it has not.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ended {
+    /// At the end of its graph, or by a failure.
+    Finished(Outcome),
+    /// By a newer run of its subject.
+    Superseded(RunId),
+    /// From outside, by this one.
+    Cancelled(String),
+}
+
+/// What a task of the current step has come to.
+#[derive(Debug)]
+enum Slot<U> {
+    Pending,
+    Interrupted(String),
+    Parked(Timestamp),
+    /// `handled`: it failed, and its command leads to its error handler.
+    Done {
+        command: Command<U>,
+        handled: bool,
+    },
+    Failed(Fault),
+}
+
+/// An interrupt nobody has answered.
+#[derive(Debug, Clone)]
+pub struct OpenInterrupt {
+    /// Its id, unique in the run.
+    pub id: String,
+    /// The step it holds up.
+    pub step: u32,
+    /// The node that asked, or that the gate stands at.
+    pub node: Arc<str>,
+    /// The task that waits; without one the whole step does.
+    pub index: Option<u32>,
+    /// Its name among the task's interrupts.
+    pub name: String,
+    /// What is asked.
+    pub request: Arc<RawValue>,
+    /// Since when.
+    pub at: Timestamp,
+}
+
+/// An answer, and which interrupt it answers.
+#[derive(Debug, Clone)]
+struct Answer {
+    step: u32,
+    index: Option<u32>,
+    name: String,
+    value: Arc<RawValue>,
+}
+
+/// A task that ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TaskSummary {
+    /// The step.
+    pub step: u32,
+    /// The node.
+    pub node: Arc<str>,
+    /// Its place among the step's tasks.
+    pub index: u32,
+    /// How often it was tried.
+    pub attempts: u32,
+    /// How long all tries took.
+    pub took: Duration,
+    /// How it failed, if it did.
+    pub fault: Option<Fault>,
+    /// When it ended.
+    pub at: Timestamp,
+}
+
+/// Where a run was copied from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForkedFrom {
+    /// The run.
+    pub parent: RunId,
+    /// The last step copied.
+    pub step: u32,
+    /// Whether the fork may publish.
+    pub publish: bool,
+}
+
+/// What to do next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Todo {
+    /// Run these tasks of the current step.
+    Run(Vec<u32>),
+    /// Every task is done: merge, find the next tasks, record `step_finished`.
+    CloseStep,
+    /// Nothing can run before an answer, or before this time.
+    Wait(Option<Timestamp>),
+    /// This task failed and nothing passed it over.
+    Failed(Failure),
+    /// There is nothing more to run: record `finished`.
+    Complete,
+    /// It has ended.
+    Ended,
+}
+
+/// One run, as its records tell it.
+#[derive(Debug)]
+pub struct RunMachine<S: State> {
+    state: Option<Arc<S>>,
+    workflow: Arc<str>,
+    workflow_version: u32,
+    started_at: Timestamp,
+    envelope: Option<Arc<Envelope>>,
+    step: u32,
+    tasks: Arc<[Send]>,
+    slots: Vec<Slot<S::Update>>,
+    gate: Option<String>,
+    interrupts: Vec<OpenInterrupt>,
+    answers: Vec<Answer>,
+    history: Vec<TaskSummary>,
+    reopened: u32,
+    forked: Option<ForkedFrom>,
+    letters: Vec<(String, bool)>,
+    ended: Option<Ended>,
+    /// The tasks that were sent, once the step's updates are merged.
+    merged: Option<Vec<Send>>,
+    version: u64,
+}
+
+impl<S: State> Default for RunMachine<S> {
+    fn default() -> Self {
+        Self {
+            state: None,
+            workflow: "".into(),
+            workflow_version: 0,
+            started_at: Timestamp::default(),
+            envelope: None,
+            step: 0,
+            tasks: Arc::new([]),
+            slots: Vec::new(),
+            gate: None,
+            interrupts: Vec::new(),
+            answers: Vec::new(),
+            history: Vec::new(),
+            reopened: 0,
+            forked: None,
+            letters: Vec::new(),
+            ended: None,
+            merged: None,
+            version: 0,
+        }
+    }
+}
+
+/// What it can be asked.
+impl<S: State> RunMachine<S> {
+    /// What to do next.
+    pub fn todo(&self) -> Todo {
+        if self.ended.is_some() || self.state.is_none() {
+            return Todo::Ended;
+        }
+        if self.gate.is_some() {
+            return Todo::Wait(None);
+        }
+        let pending: Vec<u32> = self.indices(|slot| matches!(slot, Slot::Pending)).collect();
+        if !pending.is_empty() {
+            return Todo::Run(pending);
+        }
+        if let Some(failure) = self.failure() {
+            return Todo::Failed(failure);
+        }
+        if self.tasks.is_empty() {
+            return Todo::Complete;
+        }
+        if self.slots.iter().all(|slot| matches!(slot, Slot::Done { .. })) {
+            return Todo::CloseStep;
+        }
+        let times = self.slots.iter().filter_map(|slot| match slot {
+            Slot::Parked(until) => Some(*until),
+            _ => None,
+        });
+        Todo::Wait(times.min())
+    }
+
+    fn indices<'a>(
+        &'a self,
+        wanted: impl Fn(&Slot<S::Update>) -> bool + 'a,
+    ) -> impl Iterator<Item = u32> + 'a {
+        (0u32..).zip(&self.slots).filter(move |(_, slot)| wanted(slot)).map(|(index, _)| index)
+    }
+
+    /// The first task of the current step that failed and was not passed over. A permanent fault
+    /// comes before a transient one: no retry can save the step then.
+    pub fn failure(&self) -> Option<Failure> {
+        let failed = || {
+            self.tasks.iter().zip(&self.slots).filter_map(|(task, slot)| match slot {
+                Slot::Failed(fault) => Some((task, fault)),
+                _ => None,
+            })
+        };
+        let (task, fault) =
+            failed().find(|(_, fault)| !fault.is_transient()).or_else(|| failed().next())?;
+        Some(Failure { step: self.step, node: Some(task.node.clone()), fault: fault.clone() })
+    }
+
+    /// The state after the last finished step. `None` before `started`.
+    pub fn state(&self) -> Option<&Arc<S>> {
+        self.state.as_ref()
+    }
+
+    /// The state, given up.
+    pub fn into_state(self) -> Option<Arc<S>> {
+        self.state
+    }
+
+    /// The workflow's name and version, as recorded.
+    pub fn workflow(&self) -> (&Arc<str>, u32) {
+        (&self.workflow, self.workflow_version)
+    }
+
+    /// When it started.
+    pub fn started_at(&self) -> Timestamp {
+        self.started_at
+    }
+
+    /// The message it came from.
+    pub fn envelope(&self) -> Option<&Arc<Envelope>> {
+        self.envelope.as_ref()
+    }
+
+    /// The current step, from 1, and its tasks.
+    pub fn tasks(&self) -> (u32, &Arc<[Send]>) {
+        (self.step, &self.tasks)
+    }
+
+    /// Tasks of the current step that have no result yet: their index, node, and what they wait for.
+    pub fn unfinished(&self) -> impl Iterator<Item = (u32, &Arc<str>, &'static str)> {
+        (0u32..).zip(self.tasks.iter().zip(&self.slots)).filter_map(|(index, (task, slot))| {
+            let waits = match slot {
+                Slot::Done { .. } => return None,
+                Slot::Pending => "to run",
+                Slot::Interrupted(_) => "for an answer",
+                Slot::Parked(_) => "for a time",
+                Slot::Failed(_) => "failed",
+            };
+            Some((index, &task.node, waits))
+        })
+    }
+
+    /// What the tasks of a step that can be closed answered, in task order.
+    pub fn commands(&self) -> impl Iterator<Item = (&Arc<str>, &Command<S::Update>)> {
+        self.tasks.iter().zip(&self.slots).filter_map(|(task, slot)| match slot {
+            Slot::Done { command, .. } => Some((&task.node, command)),
+            _ => None,
+        })
+    }
+
+    /// Interrupts nobody has answered, the oldest first.
+    pub fn interrupts(&self) -> &[OpenInterrupt] {
+        &self.interrupts
+    }
+
+    /// The answer given to the interrupt of this name, of this task of this step.
+    pub fn answer(&self, step: u32, index: Option<u32>, name: &str) -> Option<&Arc<RawValue>> {
+        self.answers
+            .iter()
+            .find(|a| a.step == step && a.index == index && a.name == name)
+            .map(|a| &a.value)
+    }
+
+    /// All answers given to this task of the current step, by name.
+    pub(super) fn answers_of(&self, index: u32) -> Vec<(String, Arc<RawValue>)> {
+        self.answers
+            .iter()
+            .filter(|a| a.step == self.step && a.index == Some(index))
+            .map(|a| (a.name.clone(), a.value.clone()))
+            .collect()
+    }
+
+    pub(super) fn has_answers(&self) -> bool {
+        !self.answers.is_empty()
+    }
+
+    /// The id a new interrupt gets: readable, and unique even after a reopening.
+    pub(super) fn interrupt_id(&self, index: Option<u32>, name: &str) -> String {
+        let place = index.map(|i| format!("{i}.")).unwrap_or_default();
+        let again = if self.reopened > 0 { format!("~{}", self.reopened) } else { String::new() };
+        format!("{}.{place}{name}{again}", self.step)
+    }
+
+    /// The tasks that ended, in the order they did; those a reopening voided are left out.
+    pub fn history(&self) -> &[TaskSummary] {
+        &self.history
+    }
+
+    /// Failures that were passed over.
+    pub fn failures(&self) -> Vec<Failure> {
+        let failed = self.history.iter().filter_map(|task| {
+            let fault = task.fault.clone()?;
+            Some(Failure { step: task.step, node: Some(task.node.clone()), fault })
+        });
+        failed.collect()
+    }
+
+    /// How often it was reopened.
+    pub fn reopened(&self) -> u32 {
+        self.reopened
+    }
+
+    /// Where it was copied from.
+    pub fn forked(&self) -> Option<&ForkedFrom> {
+        self.forked.as_ref()
+    }
+
+    /// Letters written about it, and whether the queue confirmed them.
+    pub fn letters(&self) -> &[(String, bool)] {
+        &self.letters
+    }
+
+    /// How it ended.
+    pub fn ended(&self) -> Option<&Ended> {
+        self.ended.as_ref()
+    }
+
+    /// How many records it was fed.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+}
+
+/// What it can be fed.
+impl<S: State> RunMachine<S> {
+    /// A machine fed with a whole log.
+    ///
+    /// # Errors
+    /// With the first record that cannot follow those before it.
+    pub fn replay(records: Vec<Record<S::Update>>) -> Result<Self, Illegal> {
+        let version = records.len() as u64;
+        let reopened = |record: &&Record<_>| matches!(record.meta, Meta::Reopened { .. });
+        let reopened = records.iter().filter(reopened).count();
+        let mut machine = Self::default();
+        for record in super::rewind::effective(records) {
+            machine.apply(record)?;
+        }
+        machine.version = version;
+        machine.reopened = u32::try_from(reopened).unwrap_or(u32::MAX);
+        Ok(machine)
+    }
+
+    /// Takes the next record.
+    ///
+    /// # Errors
+    /// If it cannot follow those before it; the machine is as it was then.
+    pub fn apply(&mut self, record: Record<S::Update>) -> Result<(), Illegal> {
+        let Record { at, meta, body } = record;
+        let kind = meta.kind();
+        self.take(at, meta, body).map_err(|why| Illegal { kind, why })?;
+        self.version += 1;
+        Ok(())
+    }
+
+    fn take(&mut self, at: Timestamp, meta: Meta, body: Body<S::Update>) -> Result<(), String> {
+        match (meta, body) {
+            (Meta::Started { workflow, version, entry }, Body::Start(start)) => {
+                if self.state.is_some() {
+                    return Err("the run has started already".to_owned());
+                }
+                let input = serde_json::from_str(start.input.get())
+                    .map_err(|e| format!("its input does not fit the workflow: {e}"))?;
+                self.start(at, (workflow, version), &entry, S::new(input));
+                self.envelope = start.envelope.map(Arc::new);
+                Ok(())
+            }
+            _ if self.state.is_none() => Err("the run has not started".to_owned()),
+            (Meta::Letter { id }, _) => {
+                self.letters.push((id, false));
+                Ok(())
+            }
+            (Meta::LetterConfirmed { id }, _) => self.confirm_letter(&id),
+            (Meta::Reopened { from, redo, .. }, _) => self.reopen(from, redo),
+            _ if self.ended.is_some() => Err("the run has ended".to_owned()),
+            (Meta::TaskFinished { step, node, index, attempts, us, fault, .. }, body) => {
+                let command = match body {
+                    Body::Command(command) => Some(command),
+                    _ => None,
+                };
+                let took = Duration::from_micros(us);
+                let summary = TaskSummary { step, node, index, attempts, took, fault, at };
+                self.finish_task(summary, command)
+            }
+            (Meta::StepFinished { step }, Body::Tasks(routed)) => self.finish_step(step, routed),
+            (Meta::Interrupted { id, step, node, index, name }, Body::Value(request)) => {
+                self.interrupt(OpenInterrupt { id, step, node, index, name, request, at })
+            }
+            (Meta::Resumed { id }, Body::Value(value)) => self.resume(&id, value),
+            (Meta::Parked { step, index, until, .. }, _) => {
+                self.slot(step, index).map(|slot| *slot = Slot::Parked(until))
+            }
+            (Meta::Superseded { by }, _) => self.end(Ended::Superseded(by)),
+            (Meta::Cancelled { by }, _) => self.end(Ended::Cancelled(by)),
+            (Meta::Forked { parent, step, publish }, _) => {
+                self.forked = Some(ForkedFrom { parent, step, publish });
+                Ok(())
+            }
+            (Meta::Finished { outcome }, _) => self.finish(outcome),
+            _ => Err("its body is missing or of another kind".to_owned()),
+        }
+    }
+
+    /// Starts from a state, for a run that keeps no records.
+    pub(super) fn start(
+        &mut self,
+        at: Timestamp,
+        (workflow, version): (Arc<str>, u32),
+        entry: &Arc<str>,
+        state: S,
+    ) {
+        self.started_at = at;
+        self.workflow = workflow;
+        self.workflow_version = version;
+        self.state = Some(Arc::new(state));
+        self.begin(vec![Send::to(entry.clone())]);
+    }
+
+    fn begin(&mut self, tasks: Vec<Send>) {
+        self.step += 1;
+        self.slots.clear();
+        self.slots.resize_with(tasks.len(), || Slot::Pending);
+        self.tasks = tasks.into();
+    }
+
+    fn slot(&mut self, step: u32, index: u32) -> Result<&mut Slot<S::Update>, String> {
+        if step != self.step {
+            return Err(format!("it belongs to step {step}, the run is at step {}", self.step));
+        }
+        if self.gate.is_some() {
+            return Err("the step has not been let in".to_owned());
+        }
+        let count = self.slots.len();
+        match self.slots.get_mut(index as usize) {
+            None => Err(format!("step {step} has {count} tasks, it names number {index}")),
+            Some(Slot::Done { .. } | Slot::Failed(_)) => {
+                Err(format!("task {index} of step {step} has ended already"))
+            }
+            Some(slot) => Ok(slot),
+        }
+    }
+
+    fn finish_task(
+        &mut self,
+        summary: TaskSummary,
+        command: Option<Command<S::Update>>,
+    ) -> Result<(), String> {
+        let (step, index) = (summary.step, summary.index);
+        let named = self.tasks.get(index as usize).map(|task| task.node.clone());
+        let slot = self.slot(step, index)?;
+        if named.as_ref() != Some(&summary.node) {
+            return Err(format!("task {index} of step {step} is not `{}`", summary.node));
+        }
+        *slot = match (command, &summary.fault) {
+            (Some(command), fault) => {
+                Slot::Done { handled: fault.is_some() && command.goto.is_some(), command }
+            }
+            (None, Some(fault)) => Slot::Failed(fault.clone()),
+            (None, None) => Slot::Done { command: Command::nothing(), handled: false },
+        };
+        self.interrupts.retain(|open| open.step != step || open.index != Some(index));
+        self.history.push(summary);
+        Ok(())
+    }
+
+    /// Merges the updates of a step whose tasks are all done, in task order, so that what follows
+    /// can be chosen on the merged state. `step_finished` does it if it was not done before.
+    ///
+    /// # Errors
+    /// If the merged state breaks its invariants; it is then as it was before the step.
+    pub(super) fn merge(&mut self) -> Result<(), Invalid> {
+        if self.merged.is_some() {
+            return Ok(());
+        }
+        let Some(state) = &mut self.state else { return Ok(()) };
+        let before = S::CHECKED.then(|| state.clone());
+        let handled =
+            self.slots.iter().any(|slot| matches!(slot, Slot::Done { handled: true, .. }));
+        let mut sent = Vec::new();
+        let merging = Arc::make_mut(state);
+        for slot in &mut self.slots {
+            let Slot::Done { command, handled: by_handler } = slot else { continue };
+            if let Some(update) = command.update.take() {
+                merging.merge(update);
+            }
+            if *by_handler || !handled {
+                sent.extend(command.goto.iter_mut().flat_map(std::mem::take));
+            }
+        }
+        if let Some(before) = before
+            && let Err(invalid) = merging.check()
+        {
+            *state = before;
+            return Err(invalid);
+        }
+        self.merged = Some(sent);
+        Ok(())
+    }
+
+    /// Whether an error handler, and nothing else, follows the current step.
+    pub(super) fn handled(&self) -> bool {
+        self.slots.iter().any(|slot| matches!(slot, Slot::Done { handled: true, .. }))
+    }
+
+    /// Moves on to the tasks that were sent, then to those the edges led to.
+    fn finish_step(&mut self, step: u32, routed: Vec<Send>) -> Result<(), String> {
+        if step != self.step || self.tasks.is_empty() {
+            return Err(format!("the run is at step {}, not in {step}", self.step));
+        }
+        if !self.slots.iter().all(|slot| matches!(slot, Slot::Done { .. })) {
+            return Err(format!("step {step} has tasks that have not ended"));
+        }
+        self.merge().map_err(|invalid| invalid.to_string())?;
+        let mut next = self.merged.take().unwrap_or_default();
+        next.retain(|send| &*send.node != END);
+        next.extend(routed);
+        self.begin(distinct(next));
+        Ok(())
+    }
+
+    fn interrupt(&mut self, open: OpenInterrupt) -> Result<(), String> {
+        if self.interrupts.iter().any(|other| other.id == open.id) {
+            return Err(format!("interrupt `{}` is open already", open.id));
+        }
+        match open.index {
+            Some(index) => {
+                *self.slot(open.step, index)? = Slot::Interrupted(open.id.clone());
+            }
+            None if open.step == self.step && self.gate.is_none() => {
+                self.gate = Some(open.id.clone());
+            }
+            None => return Err(format!("the run is at step {}, not {}", self.step, open.step)),
+        }
+        self.interrupts.push(open);
+        Ok(())
+    }
+
+    fn resume(&mut self, id: &str, value: Arc<RawValue>) -> Result<(), String> {
+        let place = self.interrupts.iter().position(|open| open.id == id);
+        let Some(place) = place else { return Err(format!("no interrupt `{id}` is open")) };
+        let open = self.interrupts.remove(place);
+        match open.index {
+            None => self.gate = None,
+            Some(index) => {
+                if let Some(slot) = self.slots.get_mut(index as usize)
+                    && matches!(slot, Slot::Interrupted(waits) if waits == id)
+                {
+                    *slot = Slot::Pending;
+                }
+            }
+        }
+        self.answers.push(Answer { step: open.step, index: open.index, name: open.name, value });
+        Ok(())
+    }
+
+    fn finish(&mut self, outcome: Outcome) -> Result<(), String> {
+        if matches!(outcome, Outcome::Completed { .. }) && self.todo() != Todo::Complete {
+            return Err(format!("step {} is not the end", self.step));
+        }
+        self.end(Ended::Finished(outcome))
+    }
+
+    fn end(&mut self, how: Ended) -> Result<(), String> {
+        self.ended = Some(how);
+        Ok(())
+    }
+
+    fn confirm_letter(&mut self, id: &str) -> Result<(), String> {
+        match self.letters.iter_mut().find(|(letter, _)| letter == id) {
+            Some((_, confirmed)) => {
+                *confirmed = true;
+                Ok(())
+            }
+            None => Err(format!("no letter `{id}` was written")),
+        }
+    }
+
+    fn reopen(&mut self, from: u32, redo: Redo) -> Result<(), String> {
+        if from != self.step {
+            return Err(format!("it goes back to step {from}, the log ends at step {}", self.step));
+        }
+        for slot in &mut self.slots {
+            if redo == Redo::All || matches!(slot, Slot::Failed(_)) {
+                *slot = Slot::Pending;
+            }
+        }
+        let step = self.step;
+        let redone: HashSet<u32> = self.indices(|slot| matches!(slot, Slot::Pending)).collect();
+        self.history.retain(|task| task.step != step || !redone.contains(&task.index));
+        self.interrupts.retain(|open| open.index.is_none_or(|index| !redone.contains(&index)));
+        self.ended = None;
+        self.reopened += 1;
+        Ok(())
+    }
+
+    /// Makes parked tasks whose time has come run again: those due at `now`.
+    pub(super) fn wake(&mut self, now: Timestamp) {
+        for slot in &mut self.slots {
+            if matches!(slot, Slot::Parked(until) if *until <= now) {
+                *slot = Slot::Pending;
+            }
+        }
+    }
+}
+
+/// `tasks` without repeated sends of one node with nothing of its own to do.
+fn distinct(tasks: Vec<Send>) -> Vec<Send> {
+    if tasks.len() < 2 {
+        return tasks;
+    }
+    let mut seen: Vec<Arc<str>> = Vec::new();
+    let mut kept = Vec::with_capacity(tasks.len());
+    for task in tasks {
+        if task.input.is_none() {
+            if seen.contains(&task.node) {
+                continue;
+            }
+            seen.push(task.node.clone());
+        }
+        kept.push(task);
+    }
+    kept
+}

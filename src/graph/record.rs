@@ -1,0 +1,331 @@
+//! The records of a run's log, and how they are written down.
+//!
+//! A record is a small [`Meta`] (kind, step, node, timing) and a [`Body`] (what may be large). In a
+//! store each is one byte string. The meta is JSON. The body is JSON behind one byte that says how
+//! it is packed: `0` as it is, `1` zstd behind its length (four bytes, little-endian).
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::value::RawValue;
+
+use super::{
+    command::{Command, Send},
+    pack,
+    store::{RunId, StoredRecord},
+};
+use crate::base::{Fault, Timestamp, TraceContext};
+
+/// What happened, without what may be large.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Meta {
+    /// The run began. Body: its input and envelope.
+    Started {
+        /// The workflow's name.
+        workflow: Arc<str>,
+        /// The workflow's version.
+        version: u32,
+        /// The node it enters by.
+        entry: Arc<str>,
+    },
+    /// A task ended. Body: its command, if it gave one or its policy did.
+    TaskFinished {
+        /// The step, from 1.
+        step: u32,
+        /// The node.
+        node: Arc<str>,
+        /// Its place among the step's tasks, from 0.
+        index: u32,
+        /// How often it was tried, from 1.
+        attempts: u32,
+        /// How long all tries took, in microseconds.
+        us: u64,
+        /// The worker it ran on.
+        by: Arc<str>,
+        /// How it failed. With a body, the failure was passed over.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        fault: Option<Fault>,
+    },
+    /// All tasks of the step ended and their updates were merged. Body: the tasks its edges lead
+    /// to; those that nodes sent stand in their own records.
+    StepFinished {
+        /// The step.
+        step: u32,
+    },
+    /// A task, or the way into a step, waits for an answer. Body: the request.
+    Interrupted {
+        /// The interrupt's id, unique in the run.
+        id: String,
+        /// The step.
+        step: u32,
+        /// The node.
+        node: Arc<str>,
+        /// The task that waits; without one the whole step does.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        index: Option<u32>,
+        /// Its name among the task's interrupts.
+        name: String,
+    },
+    /// An interrupt was answered. Body: the value.
+    Resumed {
+        /// The interrupt's id.
+        id: String,
+    },
+    /// A task waits for a time.
+    Parked {
+        /// The step.
+        step: u32,
+        /// The node.
+        node: Arc<str>,
+        /// The task.
+        index: u32,
+        /// When to run it again.
+        until: Timestamp,
+        /// Why, for people.
+        reason: String,
+    },
+    /// The run goes on from `from`: later steps are void, the tasks named by `redo` run again.
+    Reopened {
+        /// Why, for people.
+        why: String,
+        /// The step to go on from.
+        from: u32,
+        /// Which of its tasks run again.
+        redo: Redo,
+    },
+    /// A newer run of the subject took its place.
+    Superseded {
+        /// That run.
+        by: RunId,
+    },
+    /// Stopped from outside.
+    Cancelled {
+        /// By whom, for people.
+        by: String,
+    },
+    /// The records before this one were copied from another run.
+    Forked {
+        /// That run.
+        parent: RunId,
+        /// The last step copied.
+        step: u32,
+        /// Whether the fork may publish.
+        publish: bool,
+    },
+    /// A dead letter was written about it.
+    Letter {
+        /// The letter's id.
+        id: String,
+    },
+    /// The queue confirmed that letter.
+    LetterConfirmed {
+        /// The letter's id.
+        id: String,
+    },
+    /// The run reached its end.
+    Finished {
+        /// How.
+        outcome: Outcome,
+    },
+}
+
+/// Which tasks of the step a reopening goes back to run again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Redo {
+    /// Those that failed, passed over or not, and those that never ran.
+    Failed,
+    /// All.
+    All,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// At the end of its graph.
+    Completed {
+        /// When to wake it to run failed tasks again, and from which step.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        revisit: Option<(Timestamp, u32)>,
+    },
+    /// By a failure.
+    Failed(Failure),
+}
+
+/// A failure and where it happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Failure {
+    /// The step.
+    pub step: u32,
+    /// The node, unless it was the step as a whole.
+    pub node: Option<Arc<str>>,
+    /// What went wrong.
+    pub fault: Fault,
+}
+
+impl Meta {
+    /// The word for its kind.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Started { .. } => "started",
+            Self::TaskFinished { .. } => "task_finished",
+            Self::StepFinished { .. } => "step_finished",
+            Self::Interrupted { .. } => "interrupted",
+            Self::Resumed { .. } => "resumed",
+            Self::Parked { .. } => "parked",
+            Self::Reopened { .. } => "reopened",
+            Self::Superseded { .. } => "superseded",
+            Self::Cancelled { .. } => "cancelled",
+            Self::Forked { .. } => "forked",
+            Self::Letter { .. } => "letter",
+            Self::LetterConfirmed { .. } => "letter_confirmed",
+            Self::Finished { .. } => "finished",
+        }
+    }
+
+    /// The step it belongs to, if it belongs to one.
+    pub fn step(&self) -> Option<u32> {
+        match self {
+            Self::TaskFinished { step, .. }
+            | Self::StepFinished { step }
+            | Self::Interrupted { step, .. }
+            | Self::Parked { step, .. } => Some(*step),
+            _ => None,
+        }
+    }
+}
+
+/// The part of a record that may be large.
+#[derive(Debug, Clone)]
+pub enum Body<U> {
+    /// Nothing.
+    None,
+    /// Of `started`.
+    Start(Start),
+    /// Of `task_finished`.
+    Command(Command<U>),
+    /// Of `step_finished`.
+    Tasks(Vec<Send>),
+    /// Of `interrupted` and `resumed`.
+    Value(Arc<RawValue>),
+}
+
+/// What a run started from.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Start {
+    /// The workflow's input.
+    pub input: Arc<RawValue>,
+    /// The message that started it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub envelope: Option<Envelope>,
+}
+
+/// The message a run came from, kept for its dead letter.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Envelope {
+    /// Headers, as they came.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
+    /// Body, as it came.
+    pub body: String,
+    /// The trace it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TraceContext>,
+}
+
+/// One record, decoded.
+#[derive(Debug, Clone)]
+pub struct Record<U> {
+    /// When it was written, by its writer's clock.
+    pub at: Timestamp,
+    /// What happened.
+    pub meta: Meta,
+    /// What came of it.
+    pub body: Body<U>,
+}
+
+/// The meta as it is written down.
+#[derive(Serialize, Deserialize)]
+struct Stamped<M> {
+    at: Timestamp,
+    #[serde(flatten)]
+    meta: M,
+}
+
+/// A record that cannot be written or read.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum CodecError {
+    /// A value has no JSON form (a map with keys that are no strings, say).
+    #[error("a {0} record cannot be written: {1}")]
+    Write(&'static str, String),
+    /// The bytes are not what this version writes.
+    #[error("record {0} cannot be read: {1}")]
+    Read(u64, String),
+}
+
+impl From<CodecError> for Fault {
+    fn from(error: CodecError) -> Self {
+        Fault::permanent(error.to_string())
+    }
+}
+
+impl<U: Serialize> Record<U> {
+    /// Writes the record down; `compress` if its store is not in memory.
+    ///
+    /// # Errors
+    /// If the body has no JSON form.
+    pub fn encode(&self, compress: bool) -> Result<StoredRecord, CodecError> {
+        let kind = self.meta.kind();
+        let payload = match &self.body {
+            Body::None => None,
+            Body::Start(start) => Some(pack::pack(start, compress)),
+            Body::Command(command) => Some(pack::pack(command, compress)),
+            Body::Tasks(tasks) if tasks.is_empty() => None,
+            Body::Tasks(tasks) => Some(pack::pack(tasks, compress)),
+            Body::Value(value) => Some(pack::pack(value, compress)),
+        };
+        let payload = payload.transpose().map_err(|e| CodecError::Write(kind, e.to_string()))?;
+        Ok(StoredRecord { meta: encode_meta(self.at, &self.meta)?, payload })
+    }
+}
+
+/// Writes down a record without a body.
+pub(super) fn encode_meta(at: Timestamp, meta: &Meta) -> Result<Bytes, CodecError> {
+    let stamped = Stamped { at, meta };
+    let bytes =
+        serde_json::to_vec(&stamped).map_err(|e| CodecError::Write(meta.kind(), e.to_string()))?;
+    Ok(bytes.into())
+}
+
+/// Reads the meta alone.
+///
+/// # Errors
+/// If the bytes are no meta; `seq` names the record in the message.
+pub fn decode_meta(seq: u64, stored: &StoredRecord) -> Result<(Timestamp, Meta), CodecError> {
+    serde_json::from_slice::<Stamped<Meta>>(&stored.meta)
+        .map(|stamped| (stamped.at, stamped.meta))
+        .map_err(|e| CodecError::Read(seq, e.to_string()))
+}
+
+impl<U: DeserializeOwned> Record<U> {
+    /// Reads record number `seq` of a run.
+    ///
+    /// # Errors
+    /// If the bytes are not what [`Record::encode`] writes.
+    pub fn decode(seq: u64, stored: &StoredRecord) -> Result<Self, CodecError> {
+        let (at, meta) = decode_meta(seq, stored)?;
+        let body = match (&meta, &stored.payload) {
+            (Meta::StepFinished { .. }, None) => Ok(Body::Tasks(Vec::new())),
+            (_, None) => Ok(Body::None),
+            (Meta::Started { .. }, Some(bytes)) => pack::unpack(bytes).map(Body::Start),
+            (Meta::TaskFinished { .. }, Some(bytes)) => pack::unpack(bytes).map(Body::Command),
+            (Meta::StepFinished { .. }, Some(bytes)) => pack::unpack(bytes).map(Body::Tasks),
+            (_, Some(bytes)) => pack::unpack(bytes).map(Body::Value),
+        };
+        let body = body.map_err(|e| CodecError::Read(seq, e))?;
+        Ok(Self { at, meta, body })
+    }
+}

@@ -1,0 +1,71 @@
+//! What of a log still counts after its reopenings.
+//!
+//! A reopening from step N voids what came after step N, how step N was closed, and the results of
+//! the tasks it runs again. The void records stay in the log for whoever reads its history.
+
+use super::record::{Body, Meta, Record, Redo};
+
+/// The records that still count, in order.
+pub(super) fn effective<U>(records: Vec<Record<U>>) -> Vec<Record<U>> {
+    if !records.iter().any(|record| matches!(record.meta, Meta::Reopened { .. })) {
+        return records;
+    }
+    let mut kept: Vec<Record<U>> = Vec::with_capacity(records.len());
+    for record in records {
+        if let Meta::Reopened { from, redo, .. } = record.meta {
+            rewind(&mut kept, from, redo);
+        }
+        kept.push(record);
+    }
+    kept
+}
+
+fn rewind<U>(kept: &mut Vec<Record<U>>, from: u32, redo: Redo) {
+    let mut void_ids = Vec::new();
+    kept.retain(|record| match &record.meta {
+        Meta::StepFinished { step } => *step < from,
+        Meta::TaskFinished { step, fault, .. } => {
+            let again = redo == Redo::All || fault.is_some();
+            *step < from || (*step == from && !again)
+        }
+        Meta::Parked { step, .. } => *step <= from,
+        Meta::Interrupted { step, id, .. } => {
+            if *step > from {
+                void_ids.push(id.clone());
+            }
+            *step <= from
+        }
+        Meta::Resumed { id } => !void_ids.contains(id),
+        Meta::Reopened { from: earlier, .. } => *earlier <= from,
+        Meta::Finished { .. } | Meta::Superseded { .. } | Meta::Cancelled { .. } => false,
+        _ => true,
+    });
+}
+
+/// The records up to the end of `step`, for a fork or a look at the past; the run's own ends,
+/// letters and reopenings (already applied) are left behind. `None` if the step never finished.
+pub(super) fn prefix<U>(records: Vec<Record<U>>, step: u32) -> Option<Vec<Record<U>>> {
+    let mut prefix: Vec<Record<U>> = Vec::new();
+    for record in effective(records) {
+        let own = matches!(
+            record.meta,
+            Meta::Reopened { .. }
+                | Meta::Letter { .. }
+                | Meta::LetterConfirmed { .. }
+                | Meta::Finished { .. }
+                | Meta::Superseded { .. }
+                | Meta::Cancelled { .. }
+                | Meta::Forked { .. }
+        );
+        if own {
+            continue;
+        }
+        let last = matches!(record.meta, Meta::StepFinished { step: ended } if ended == step);
+        let started = matches!(record.body, Body::Start(_));
+        prefix.push(record);
+        if last || (started && step == 0) {
+            return Some(prefix);
+        }
+    }
+    None
+}

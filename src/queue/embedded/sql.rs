@@ -1,0 +1,303 @@
+//! The embedded queue's statements.
+//!
+//! A message's slot has one time, `at`, from which on anybody may take the message: the not-before
+//! of one that waits, the end of visibility of one in hand. One index therefore serves delays,
+//! order and crashes alike. Taking sets a random token; whoever shows it holds the message.
+//!
+//! Lists travel as JSON in one parameter, so that a batch of any size is one prepared statement.
+
+use std::{
+    collections::{HashMap, HashSet},
+    fmt,
+    sync::LazyLock,
+    time::Duration,
+};
+
+use bytes::Bytes;
+use sqlx::{Row, SqliteConnection, sqlite::SqliteRow};
+
+use super::super::{DeadLetter, Depth, Message};
+use crate::{base::Timestamp, db::Rows};
+
+type Result<T> = std::result::Result<T, sqlx::Error>;
+
+static INSERT: LazyLock<Rows> = LazyLock::new(|| {
+    Rows::new("insert into queue_message (id, headers, body) values ", "(?, ?, ?)", "")
+});
+
+/// One delivery: the message and the token that whoever holds it can show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Key {
+    pub id: i64,
+    pub token: i64,
+}
+
+impl Key {
+    /// Reads a key as it is written in receipts.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let (id, token) = text.split_once(':')?;
+        Some(Self { id: id.parse().ok()?, token: token.parse().ok()? })
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.id, self.token)
+    }
+}
+
+/// A message just taken, its content still in the database.
+pub(super) struct Taken {
+    pub key: Key,
+    pub deliveries: u32,
+    pub enqueued_at: Timestamp,
+}
+
+/// Where a held message goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Move {
+    /// Out of the queue.
+    Gone,
+    /// Free to be taken when this has passed.
+    Later(Duration),
+    /// Free to be taken at once, at its old place.
+    Back,
+    /// Stays in hand until this has passed.
+    Hold(Duration),
+}
+
+/// Puts messages in, each to be taken from its time on.
+pub(super) async fn insert(
+    db: &mut SqliteConnection,
+    now: Timestamp,
+    batch: &[(&Message, Timestamp)],
+) -> Result<()> {
+    if batch.is_empty() {
+        return Ok(());
+    }
+    let last = sqlx::query_scalar("select coalesce(max(id), 0) from queue_slot");
+    let last: i64 = last.fetch_one(&mut *db).await?;
+    let mut slots = Vec::with_capacity(batch.len());
+    let mut rows = Vec::with_capacity(batch.len());
+    for (id, (message, at)) in (last + 1..).zip(batch) {
+        slots.push((id, at.0, now.0));
+        rows.push((id, json(&message.headers)?, &message.body));
+    }
+    for (statement, piece) in INSERT.pieces(&rows) {
+        let mut query = sqlx::query(statement);
+        for (id, headers, body) in piece {
+            query = query.bind(id).bind(headers).bind(&body[..]);
+        }
+        query.execute(&mut *db).await?;
+    }
+    sqlx::query(
+        "insert into queue_slot (id, at, enqueued_at)
+         select value ->> 0, value ->> 1, value ->> 2 from json_each(?1)",
+    )
+    .bind(json(&slots)?)
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+/// The earliest moment from which a message may be taken.
+pub(super) async fn earliest(db: &mut SqliteConnection) -> Result<Option<Timestamp>> {
+    let at = sqlx::query_scalar("select at from queue_slot order by at limit 1");
+    Ok(at.fetch_optional(db).await?.map(Timestamp))
+}
+
+/// Takes what has been ready longest, at most `most`, oldest first.
+pub(super) async fn take(
+    db: &mut SqliteConnection,
+    now: Timestamp,
+    until: Timestamp,
+    most: usize,
+) -> Result<Vec<Taken>> {
+    let rows = sqlx::query(
+        "update queue_slot set at = ?2, token = random(), deliveries = deliveries + 1
+         where id in (select id from queue_slot where at <= ?1 order by at, id limit ?3)
+         returning id, token, deliveries, enqueued_at",
+    )
+    .bind(now.0)
+    .bind(until.0)
+    .bind(i64::try_from(most).unwrap_or(i64::MAX))
+    .fetch_all(db)
+    .await?;
+    let mut taken = rows.iter().map(read_taken).collect::<Result<Vec<_>>>()?;
+    taken.sort_unstable_by_key(|taken| (taken.enqueued_at, taken.key.id));
+    Ok(taken)
+}
+
+fn read_taken(row: &SqliteRow) -> Result<Taken> {
+    Ok(Taken {
+        key: Key { id: row.try_get(0)?, token: row.try_get(1)? },
+        deliveries: u32::try_from(row.try_get::<i64, _>(2)?).unwrap_or(u32::MAX),
+        enqueued_at: Timestamp(row.try_get(3)?),
+    })
+}
+
+/// The content of these messages, by id.
+pub(super) async fn contents(
+    db: &mut SqliteConnection,
+    ids: &[i64],
+) -> Result<HashMap<i64, Message>> {
+    let rows = sqlx::query(
+        "select id, headers, body from queue_message
+         where id in (select value from json_each(?1))",
+    )
+    .bind(json(&ids)?)
+    .fetch_all(db)
+    .await?;
+    rows.iter().map(|row| Ok((row.try_get(0)?, read_message(row, 1)?))).collect()
+}
+
+/// Moves messages on, each only for who still holds it; answers for each whether that was so.
+/// What was moved out of its holder's hands is not theirs to move again.
+pub(super) async fn shift(
+    db: &mut SqliteConnection,
+    now: Timestamp,
+    moves: &[(Key, Move)],
+) -> Result<Vec<bool>> {
+    if moves.is_empty() {
+        return Ok(Vec::new());
+    }
+    let asked: Vec<_> = moves.iter().map(|(key, _)| (key.id, key.token)).collect();
+    let (plan, answers) = plan(holders(db, &asked).await?, now, moves);
+    if !plan.held.is_empty() {
+        sqlx::query(
+            "update queue_slot set at = asked.until
+             from (select value ->> 0 as id, value ->> 1 as until from json_each(?1)) as asked
+             where queue_slot.id = asked.id",
+        )
+        .bind(json(&plan.held)?)
+        .execute(&mut *db)
+        .await?;
+    }
+    if !plan.free.is_empty() {
+        sqlx::query(
+            "update queue_slot
+             set at = coalesce(asked.at, enqueued_at), token = null, deliveries = deliveries - 1
+             from (select value ->> 0 as id, value ->> 1 as at from json_each(?1)) as asked
+             where queue_slot.id = asked.id",
+        )
+        .bind(json(&plan.free)?)
+        .execute(&mut *db)
+        .await?;
+    }
+    if !plan.gone.is_empty() {
+        let ids = json(&plan.gone)?;
+        sqlx::query("delete from queue_slot where id in (select value from json_each(?1))")
+            .bind(&ids)
+            .execute(&mut *db)
+            .await?;
+        sqlx::query("delete from queue_message where id in (select value from json_each(?1))")
+            .bind(&ids)
+            .execute(db)
+            .await?;
+    }
+    Ok(answers)
+}
+
+/// Which of the asked pairs of id and token are current.
+async fn holders(db: &mut SqliteConnection, asked: &[(i64, i64)]) -> Result<HashSet<Key>> {
+    let rows = sqlx::query(
+        "select slot.id, slot.token from json_each(?1) as asked
+         cross join queue_slot as slot on slot.id = asked.value ->> 0
+         where slot.token = asked.value ->> 1",
+    )
+    .bind(json(&asked)?)
+    .fetch_all(db)
+    .await?;
+    rows.iter().map(|row| Ok(Key { id: row.try_get(0)?, token: row.try_get(1)? })).collect()
+}
+
+/// The moves that may be made, to be carried out in this order: an extension may come before the
+/// same delivery's settlement, never after it.
+#[derive(Debug, Default)]
+struct Plan {
+    held: Vec<(i64, i64)>,
+    free: Vec<(i64, Option<i64>)>,
+    gone: Vec<i64>,
+}
+
+fn plan(mut holders: HashSet<Key>, now: Timestamp, moves: &[(Key, Move)]) -> (Plan, Vec<bool>) {
+    let mut plan = Plan::default();
+    let mut answers = Vec::with_capacity(moves.len());
+    for (key, to) in moves {
+        let holds = match to {
+            Move::Hold(_) => holders.contains(key),
+            _ => holders.remove(key),
+        };
+        answers.push(holds);
+        match to {
+            _ if !holds => {}
+            Move::Hold(by) => plan.held.push((key.id, now.plus(*by).0)),
+            Move::Later(by) => plan.free.push((key.id, Some(now.plus(*by).0))),
+            Move::Back => plan.free.push((key.id, None)),
+            Move::Gone => plan.gone.push(key.id),
+        }
+    }
+    (plan, answers)
+}
+
+pub(super) async fn insert_dead(db: &mut SqliteConnection, letter: &DeadLetter) -> Result<()> {
+    sqlx::query(
+        "insert into queue_dead (id, reason, headers, body) values (?1, ?2, ?3, ?4)
+         on conflict (id) do nothing",
+    )
+    .bind(&letter.id)
+    .bind(&letter.reason)
+    .bind(json(&letter.message.headers)?)
+    .bind(&letter.message.body[..])
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+pub(super) async fn delete_dead(db: &mut SqliteConnection, id: &str) -> Result<bool> {
+    let done = sqlx::query("delete from queue_dead where id = ?1").bind(id).execute(db).await?;
+    Ok(done.rows_affected() > 0)
+}
+
+pub(super) async fn dead(db: &mut SqliteConnection, limit: usize) -> Result<Vec<DeadLetter>> {
+    let rows =
+        sqlx::query("select id, reason, headers, body from queue_dead order by seq limit ?1")
+            .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+            .fetch_all(db)
+            .await?;
+    let read = |row: &SqliteRow| {
+        Ok(DeadLetter {
+            id: row.try_get(0)?,
+            reason: row.try_get(1)?,
+            message: read_message(row, 2)?,
+        })
+    };
+    rows.iter().map(read).collect()
+}
+
+pub(super) async fn depth(db: &mut SqliteConnection, now: Timestamp) -> Result<Depth> {
+    let row = sqlx::query(
+        "select count(*) filter (where at <= ?1),
+                count(*) filter (where at > ?1 and token is not null),
+                count(*) filter (where at > ?1 and token is null),
+                (select count(*) from queue_dead)
+         from queue_slot",
+    )
+    .bind(now.0)
+    .fetch_one(db)
+    .await?;
+    let count = |column| -> Result<_> {
+        Ok(Some(u64::try_from(row.try_get::<i64, _>(column)?).unwrap_or_default()))
+    };
+    Ok(Depth { ready: count(0)?, in_hand: count(1)?, delayed: count(2)?, dead: count(3)? })
+}
+
+fn json(value: &impl serde::Serialize) -> Result<String> {
+    serde_json::to_string(value).map_err(|error| sqlx::Error::Encode(Box::new(error)))
+}
+
+fn read_message(row: &SqliteRow, first: usize) -> Result<Message> {
+    let headers = serde_json::from_str(row.try_get(first)?)
+        .map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
+    Ok(Message { headers, body: Bytes::from(row.try_get::<Vec<u8>, _>(first + 1)?) })
+}

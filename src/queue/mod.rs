@@ -1,0 +1,161 @@
+//! The queue port: where work arrives, and what every queue promises.
+//!
+//! A producer [publishes](Queue::publish) a [`Message`]; one consumer at a time holds it as a
+//! [`Delivery`] and [settles](Queue::settle) it. What every queue promises, and `tests/it/queue`
+//! checks on each:
+//!
+//! - **Durable before it answers.** A published message survives the death of every process.
+//! - **At least once.** A delivery that nobody settles comes back when its visibility has run out.
+//!   Consumers must bear a second delivery; the run store makes that harmless.
+//! - **Nobody settles another's delivery.** A receipt whose message was given to somebody else
+//!   answers [`Settled::Stale`] and changes nothing.
+//! - **Patience is free.** [`Settlement::Later`] and [`Settlement::HandBack`] never bring a message
+//!   nearer to a dead-letter queue. A queue here never gives up on a message by itself; a broker's
+//!   own limit is set high, as a backstop.
+//!
+//! A queue never looks inside a message. What a body means is [`decode`]'s business, which is
+//! pure; what is done about it is the worker's.
+
+pub mod embedded;
+
+mod decode;
+mod error;
+mod message;
+
+use std::{fmt, time::Duration};
+
+use async_trait::async_trait;
+
+pub use self::{
+    decode::{BODY_LIMIT, Decoded, JOB_TYPE, Job, NESTING_LIMIT, Undecodable, Webhook, decode},
+    error::QueueError,
+    message::{Message, header},
+};
+use crate::base::Timestamp;
+
+/// One message in one consumer's hands.
+#[derive(Debug, Clone)]
+pub struct Delivery {
+    /// What was published.
+    pub message: Message,
+    /// Names this delivery when it is settled or extended.
+    pub receipt: Receipt,
+    /// 1, plus the earlier deliveries that nobody settled, as far as the queue can tell: a message
+    /// that keeps killing its worker shows here, one that was asked to wait does not.
+    pub deliveries: u32,
+    /// When it was published.
+    pub enqueued_at: Timestamp,
+    /// How long it stays with this consumer unless extended. Extend well before.
+    pub held_for: Duration,
+}
+
+/// Names one delivery. Only the queue that made it reads it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Receipt(String);
+
+impl Receipt {
+    /// A receipt that says whatever its queue needs to find the delivery again.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// What the queue wrote into it.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Receipt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What becomes of a delivered message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Settlement {
+    /// Done with; it is gone.
+    Ack,
+    /// Deliver it again, not before this has passed. A broker may round it to what it offers.
+    Later(Duration),
+    /// Deliver it again as soon as anybody asks, ahead of what arrived after it where the queue
+    /// keeps an order.
+    HandBack,
+}
+
+/// Whether a receipt was still worth something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Settled {
+    /// It was, and what was asked is durably so.
+    Done,
+    /// The delivery was settled before, or its visibility ran out and somebody else has the
+    /// message now. Nothing was changed. The holder's work may go on: its run's lease decides.
+    Stale,
+}
+
+/// A message that could not be worked on, with the reason, for whoever watches the dead letters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeadLetter {
+    /// The letter's id; publishing the same id twice is harmless.
+    pub id: String,
+    /// One word: why it is here.
+    pub reason: String,
+    /// The original payload and headers.
+    pub message: Message,
+}
+
+/// How much is where. `None`: this queue cannot tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Depth {
+    /// Messages a consumer could take now.
+    pub ready: Option<u64>,
+    /// Messages consumers hold.
+    pub in_hand: Option<u64>,
+    /// Messages whose time has not come.
+    pub delayed: Option<u64>,
+    /// Dead letters.
+    pub dead: Option<u64>,
+}
+
+/// A durable queue with dead letters. Shared by any number of producers and consumers.
+///
+/// Every call answers within bounded time, except [`receive`](Self::receive). An error is
+/// classified ([`QueueError::fault`]); after a transient one the same call may be made again.
+#[async_trait]
+pub trait Queue: Send + Sync + 'static {
+    /// Puts a message on the queue, to be delivered after `delay`. Durable when it answers; after
+    /// an error it may be there nonetheless.
+    ///
+    /// # Errors
+    /// [`QueueError::TooLarge`] for a message that can never be taken.
+    async fn publish(&self, message: Message, delay: Duration) -> Result<(), QueueError>;
+
+    /// Waits for a message and takes it. A wait that is dropped loses nothing: what it was about
+    /// to answer is delivered again, at the latest when its visibility has run out.
+    async fn receive(&self) -> Result<Delivery, QueueError>;
+
+    /// Settles a delivery.
+    async fn settle(&self, receipt: &Receipt, how: Settlement) -> Result<Settled, QueueError>;
+
+    /// Keeps a delivery in hand until `by` from now. A queue that has no such thing answers
+    /// [`Settled::Done`] as long as it can, then puts a confirmed copy on the queue, acknowledges
+    /// the original and answers [`Settled::Stale`].
+    async fn extend(&self, receipt: &Receipt, by: Duration) -> Result<Settled, QueueError>;
+
+    /// Puts a dead letter where people who watch the queue look. Of several with one id the first
+    /// stays. Takes any message this queue can have delivered.
+    async fn publish_dead(&self, letter: DeadLetter) -> Result<(), QueueError>;
+
+    /// Takes a dead letter away; answers whether it was there.
+    async fn remove_dead(&self, id: &str) -> Result<bool, QueueError>;
+
+    /// The oldest dead letters, oldest first, at most `limit`. Takes none of them.
+    async fn dead(&self, limit: usize) -> Result<Vec<DeadLetter>, QueueError>;
+
+    /// How much is where.
+    async fn depth(&self) -> Result<Depth, QueueError>;
+
+    /// Whether the queue can be reached and is as this build expects it, for readiness and for
+    /// `verdict doctor`. The error says what is wrong and what to do.
+    async fn check(&self) -> Result<(), QueueError>;
+}

@@ -1,0 +1,226 @@
+//! Dead letters: written to the store, shown on the queue, replayed and discarded by operators.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::{settle::message_of, work::message_hash};
+use crate::{
+    base::{Result, Timestamp},
+    graph::{
+        ClaimHow, Envelope, Failure, Meta, RunId, Runtime,
+        store::{
+            Claimed, HeadChange, Letter, LetterFilter, LetterReason, LetterState, RunStatus,
+            hash_hex,
+        },
+    },
+    queue::{DeadLetter, Message, Queue, header},
+};
+
+/// What a replay or a discarding came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Replayed {
+    /// It was done.
+    Done,
+    /// It had this state before; nothing was done.
+    Before(LetterState),
+    /// There is no such letter.
+    Missing,
+}
+
+/// The dead letters of one store and its queue. Cheap to clone.
+#[derive(Clone)]
+pub struct DeadLetters {
+    runtime: Runtime,
+    queue: Arc<dyn Queue>,
+}
+
+impl DeadLetters {
+    /// Of this store and queue.
+    pub fn new(runtime: Runtime, queue: Arc<dyn Queue>) -> Self {
+        Self { runtime, queue }
+    }
+
+    /// Puts a recorded letter where people watch, and records that it is there. Harmless twice.
+    pub(super) async fn deliver(&self, letter: &Letter) -> Result<()> {
+        let dead = DeadLetter {
+            id: letter.id.clone(),
+            reason: word(letter.reason),
+            message: message_of(letter),
+        };
+        self.queue.publish_dead(dead).await?;
+        self.runtime.store.confirm_letter(&letter.id).await?;
+        Ok(())
+    }
+
+    /// Sends the letter's message again; its run, if it has one, goes on at what failed.
+    ///
+    /// # Errors
+    /// If the store or the queue fails. Doing it again is harmless.
+    pub async fn replay(&self, id: &str) -> Result<Replayed> {
+        let Some(letter) = self.runtime.store.letter(id).await? else {
+            return Ok(Replayed::Missing);
+        };
+        if letter.state != LetterState::Open {
+            return Ok(Replayed::Before(letter.state));
+        }
+        // Sent first: a crash now leaves an open letter and a message that does its work once.
+        let message = message_of(&letter).with(header::REPLAY, id);
+        self.queue.publish(message, std::time::Duration::ZERO).await?;
+        self.close(id, LetterState::Replayed).await
+    }
+
+    /// Puts the letter away.
+    ///
+    /// # Errors
+    /// If the store or the queue fails. Doing it again is harmless.
+    pub async fn discard(&self, id: &str) -> Result<Replayed> {
+        self.close(id, LetterState::Discarded).await
+    }
+
+    async fn close(&self, id: &str, state: LetterState) -> Result<Replayed> {
+        match self.runtime.store.settle_letter(id, state).await? {
+            None => Ok(Replayed::Missing),
+            Some((now, changed)) => {
+                self.queue.remove_dead(id).await?;
+                Ok(if changed { Replayed::Done } else { Replayed::Before(now) })
+            }
+        }
+    }
+
+    /// What a sweep does: delivers letters that were recorded and not confirmed, and makes the
+    /// queue's dead letters agree with the store's.
+    pub(super) async fn sweep(&self, limit: usize) {
+        if let Err(fault) = self.deliver_unconfirmed(limit).await {
+            tracing::warn!(%fault, "delivering dead letters failed");
+        }
+        if let Err(fault) = self.reconcile(limit).await {
+            tracing::warn!(%fault, "reconciling dead letters failed");
+        }
+    }
+
+    async fn deliver_unconfirmed(&self, limit: usize) -> Result<()> {
+        let state = Some(LetterState::Open);
+        let filter = LetterFilter { state, confirmed: Some(false), limit };
+        for letter in self.runtime.store.letters(&filter).await? {
+            let Some(letter) = self.runtime.store.letter(&letter.id).await? else { continue };
+            if self.claimed_elsewhere(&letter).await? {
+                continue;
+            }
+            self.deliver(&letter).await?;
+            tracing::info!(letter = letter.id, "dead letter delivered late");
+        }
+        Ok(())
+    }
+
+    /// Records the confirmation in the run, unless a living worker is about to.
+    async fn claimed_elsewhere(&self, letter: &Letter) -> Result<bool> {
+        let Some(run) = &letter.run else { return Ok(false) };
+        let how = ClaimHow { early: true, reopen: true };
+        let (lease, head) = match self.runtime.claim(run, how).await? {
+            Claimed::Yours(lease, head) => (lease, head),
+            Claimed::Held(_) => return Ok(true),
+            _ => return Ok(false),
+        };
+        let change = HeadChange {
+            status: RunStatus::Failed,
+            not_before: None,
+            executions: head.executions,
+            active: head.active,
+            error: head.error.clone(),
+        };
+        let confirmed = [Meta::LetterConfirmed { id: letter.id.clone() }];
+        self.runtime.note((&lease, &head), &confirmed, change, None, false).await?;
+        Ok(false)
+    }
+
+    /// Imports what the queue gave up by itself, and removes what was settled.
+    ///
+    /// # Errors
+    /// If the store or the queue fails.
+    pub async fn reconcile(&self, limit: usize) -> Result<()> {
+        for dead in self.queue.dead(limit).await? {
+            match self.runtime.store.letter(&dead.id).await? {
+                Some(letter) if letter.state == LetterState::Open => {}
+                Some(_) => {
+                    self.queue.remove_dead(&dead.id).await?;
+                }
+                None => self.import(dead).await?,
+            }
+        }
+        Ok(())
+    }
+
+    async fn import(&self, dead: DeadLetter) -> Result<()> {
+        let error = format!("the queue gave this message up by itself ({})", dead.reason);
+        let now = self.runtime.clock.now();
+        let letter = Letter {
+            id: dead.id,
+            confirmed: true,
+            ..letter_of_message(&dead.message, LetterReason::BrokerLimit, error, now)
+        };
+        Ok(self.runtime.store.put_letter(letter).await?)
+    }
+}
+
+fn word(reason: LetterReason) -> String {
+    let value = serde_json::to_value(reason).unwrap_or_default();
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+/// A letter about a message that has no run. Its id is the message's hash.
+pub fn letter_of_message(
+    message: &Message,
+    reason: LetterReason,
+    error: String,
+    now: Timestamp,
+) -> Letter {
+    let mut headers = message.headers.clone();
+    headers.remove(header::REPLAY);
+    Letter {
+        id: message_hash(message),
+        reason,
+        state: LetterState::Open,
+        run: None,
+        workflow: None,
+        node: None,
+        error,
+        executions: 1,
+        first_at: now,
+        last_at: now,
+        headers,
+        payload: message.body.clone(),
+        confirmed: false,
+    }
+}
+
+/// A letter about a run's failure. Its id is the run's and the failure's number.
+pub(super) fn letter_of_run(
+    (run, number): (&RunId, usize),
+    reason: LetterReason,
+    (failure, workflow): (&Failure, Option<String>),
+    (executions, first_at, last_at): (u32, Timestamp, Timestamp),
+    envelope: Option<Envelope>,
+) -> Letter {
+    // A run that came from no message is replayed by waking it.
+    let envelope = envelope.unwrap_or_else(|| {
+        let wake = crate::queue::Decoded::wake_message(run.as_str());
+        let body = String::from_utf8_lossy(&wake.body).into_owned();
+        Envelope { headers: wake.headers, body, trace: None }
+    });
+    Letter {
+        id: hash_hex(&[run.as_str().as_bytes(), number.to_string().as_bytes()]),
+        reason,
+        state: LetterState::Open,
+        run: Some(run.clone()),
+        workflow,
+        node: failure.node.as_deref().map(str::to_owned),
+        error: failure.fault.to_string(),
+        executions,
+        first_at,
+        last_at,
+        headers: envelope.headers,
+        payload: Bytes::from(envelope.body),
+        confirmed: false,
+    }
+}

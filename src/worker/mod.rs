@@ -1,0 +1,226 @@
+//! The worker: takes events off the queue and sees their runs through.
+//!
+//! For every message: admit it, claim its run, execute, settle. What becomes of message and run,
+//! whatever happens, is one table ([`disposition`]). A message is acknowledged only after the run's
+//! outcome is durable; a message that is lost only delays its run, because a sweep looks after runs
+//! that nobody looks after.
+//!
+//! It never works on two things more than its concurrency allows, never publishes a result itself
+//! (nodes do), and never drops what it cannot do: that becomes a dead letter ([`DeadLetters`]).
+
+pub mod disposition;
+mod letters;
+mod options;
+mod settle;
+mod sweep;
+mod work;
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore, broadcast, watch},
+    task::JoinSet,
+    time::{Instant, MissedTickBehavior, interval, sleep, timeout},
+};
+use tokio_util::sync::CancellationToken;
+
+pub use self::{
+    letters::{DeadLetters, Replayed, letter_of_message},
+    options::Options,
+    settle::Counts,
+};
+use crate::{
+    graph::{Control, RunId, Runtime, Told},
+    queue::{Delivery, Queue},
+    workflows::Registry,
+};
+
+/// Events that listeners may be behind before they lose some.
+const EVENTS: usize = 4096;
+
+/// Whether the worker takes messages, and why not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Status {
+    /// It does.
+    Taking,
+    /// Something it needs is out of reach.
+    Paused(String),
+    /// It was told to stop.
+    Stopping,
+}
+
+/// A worker. Cheap to clone: the clones are one worker.
+#[derive(Clone)]
+pub struct Worker {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    runtime: Runtime,
+    queue: Arc<dyn Queue>,
+    workflows: Registry,
+    options: Options,
+    letters: DeadLetters,
+    control: Control,
+    events: broadcast::Sender<Told>,
+    status: watch::Sender<Status>,
+    counts: Counts,
+}
+
+impl Worker {
+    /// On this store and this queue, for these workflows.
+    pub fn new(
+        runtime: Runtime,
+        queue: Arc<dyn Queue>,
+        workflows: Registry,
+        options: Options,
+    ) -> Self {
+        let runtime = runtime.with_ttl(options.lease);
+        let letters = DeadLetters::new(runtime.clone(), queue.clone());
+        let shared = Shared {
+            letters,
+            runtime,
+            queue,
+            workflows,
+            options,
+            control: Control::default(),
+            events: broadcast::Sender::new(EVENTS),
+            status: watch::Sender::new(Status::Taking),
+            counts: Counts::default(),
+        };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// The events of the runs it executes, from now on.
+    pub fn events(&self) -> broadcast::Receiver<Told> {
+        self.shared.events.subscribe()
+    }
+
+    /// Whether it takes messages, as it changes.
+    pub fn status(&self) -> watch::Receiver<Status> {
+        self.shared.status.subscribe()
+    }
+
+    /// What it has settled so far, by outcome.
+    pub fn counts(&self) -> &Counts {
+        &self.shared.counts
+    }
+
+    /// Works until `stop`: then takes nothing more, lets runs in hand end or come to their next
+    /// record for as long as the grace period, and hands the rest back.
+    pub async fn run(&self, stop: CancellationToken) {
+        let slots = Arc::new(Semaphore::new(self.shared.options.concurrency.max(1)));
+        let mut working = JoinSet::new();
+        let mut sweep = interval(jittered(self.shared.options.sweep));
+        sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            while working.try_join_next().is_some() {}
+            let free = slots.clone().acquire_owned();
+            let Some(Ok(slot)) = stop.run_until_cancelled(free).await else { break };
+            if !self.reachable(&stop).await {
+                break;
+            }
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => break,
+                _ = sweep.tick() => self.start_sweep(slot, &slots, &mut working).await,
+                received = self.shared.queue.receive() => match received {
+                    Ok(delivery) => self.start(delivery, slot, &mut working),
+                    Err(error) => {
+                        tracing::warn!(%error, "receiving failed");
+                        self.pause(&error.to_string());
+                    }
+                }
+            }
+        }
+        self.shut_down(working).await;
+    }
+
+    fn start(&self, delivery: Delivery, slot: OwnedSemaphorePermit, working: &mut JoinSet<()>) {
+        let worker = self.clone();
+        working.spawn(async move {
+            worker.handle(delivery).await;
+            drop(slot);
+        });
+    }
+
+    async fn start_sweep(
+        &self,
+        slot: OwnedSemaphorePermit,
+        slots: &Arc<Semaphore>,
+        working: &mut JoinSet<()>,
+    ) {
+        let mut free = vec![slot];
+        while let Ok(slot) = slots.clone().try_acquire_owned() {
+            free.push(slot);
+        }
+        for (head, slot) in self.due(free.len()).await.into_iter().zip(free) {
+            let worker = self.clone();
+            working.spawn(async move {
+                worker.look_after(head).await;
+                drop(slot);
+            });
+        }
+        let worker = self.clone();
+        working.spawn(async move { worker.shared.letters.sweep(SWEEP_LETTERS).await });
+    }
+
+    async fn shut_down(&self, mut working: JoinSet<()>) {
+        self.shared.status.send_replace(Status::Stopping);
+        self.shared.control.drain.cancel();
+        let all = async { while working.join_next().await.is_some() {} };
+        if timeout(self.shared.options.grace, all).await.is_err() {
+            tracing::warn!(left = working.len(), "grace is over: what is left is cut short");
+            self.shared.control.cancel.cancel();
+            while working.join_next().await.is_some() {}
+        }
+    }
+
+    fn pause(&self, why: &str) {
+        self.shared.status.send_if_modified(|status| {
+            let taking = *status == Status::Taking;
+            if taking {
+                *status = Status::Paused(why.to_owned());
+            }
+            taking
+        });
+    }
+
+    /// Waits, when paused, until the store and the queue answer. `false` when told to stop.
+    async fn reachable(&self, stop: &CancellationToken) -> bool {
+        if *self.shared.status.borrow() == Status::Taking {
+            return true;
+        }
+        let mut wait = Duration::from_millis(200);
+        let began = Instant::now();
+        while let Err(why) = self.probe().await {
+            tracing::warn!(%why, "paused");
+            self.shared.status.send_replace(Status::Paused(why));
+            if stop.run_until_cancelled(sleep(jittered(wait))).await.is_none() {
+                return false;
+            }
+            wait = (wait * 2).min(Duration::from_secs(5));
+        }
+        // It answers; still, give what failed a moment, so that two do not spin.
+        if stop.run_until_cancelled(sleep(jittered(Duration::from_millis(200)))).await.is_none() {
+            return false;
+        }
+        tracing::info!(paused = ?began.elapsed(), "taking messages again");
+        self.shared.status.send_replace(Status::Taking);
+        true
+    }
+
+    async fn probe(&self) -> Result<(), String> {
+        let nobody = RunId::of("", "");
+        self.shared.runtime.store.head(&nobody).await.map_err(|e| e.to_string())?;
+        self.shared.queue.check().await.map_err(|e| e.to_string())
+    }
+}
+
+/// Letters a sweep looks at, at most.
+const SWEEP_LETTERS: usize = 100;
+
+/// `time`, give or take a fifth, so that workers started together do not act together.
+fn jittered(time: Duration) -> Duration {
+    time.mul_f64(0.8 + 0.4 * fastrand::f64())
+}

@@ -1,0 +1,355 @@
+//! From a message to what happened: admit, claim, execute.
+
+use std::{sync::Arc, time::Duration};
+
+use crate::{
+    base::{Fault, FaultKind, TraceContext},
+    graph::{
+        ClaimHow, Envelope, Events, Failure, Head, ReopenFrom, RunId, RunStatus, Stop,
+        store::{Claimed, Lease, RunFilter, hash_hex},
+    },
+    queue::{Decoded, Delivery, Job, Message, Webhook, decode, header},
+    workflows::{Admission, AnyRan, AnyWorkflow, Event, Options, Start},
+};
+
+use super::{Worker, disposition::Happened};
+
+/// What happened, and what is needed to settle it.
+pub(super) struct Worked {
+    pub(super) happened: Happened,
+    /// What went wrong, for a letter and the log.
+    pub(super) error: String,
+    pub(super) workflow: Option<String>,
+    pub(super) run: Option<Held>,
+}
+
+/// A run that this worker holds, or has just held.
+pub(super) enum Held {
+    /// An execution that ended; the lease is its.
+    Ran(RunId, Box<dyn AnyRan>),
+    /// The run could not even be loaded as its workflow's.
+    Raw(Lease, Box<Head>),
+    /// A run that was not claimed.
+    Free(Box<Head>),
+}
+
+impl Worked {
+    pub(super) fn plain(happened: Happened) -> Self {
+        Self { happened, error: String::new(), workflow: None, run: None }
+    }
+
+    pub(super) fn because(happened: Happened, error: impl ToString) -> Self {
+        Self { error: error.to_string(), ..Self::plain(happened) }
+    }
+
+    fn of(mut self, workflow: &str) -> Self {
+        self.workflow = Some(workflow.to_owned());
+        self
+    }
+
+    fn not_admitted(fault: Fault, delivery: &Delivery) -> Self {
+        let error = fault.to_string();
+        Self::because(Happened::NotAdmitted { fault, deliveries: delivery.deliveries }, error)
+    }
+
+    /// The store failed, on the way to the run.
+    fn store(error: &Fault) -> Self {
+        Self::because(Happened::Unreachable, error)
+    }
+}
+
+impl Worker {
+    /// Works on one message up to what happened.
+    pub(super) async fn work(&self, delivery: &Delivery) -> Worked {
+        let message = &delivery.message;
+        let decoded = match decode(&message.headers, &message.body) {
+            Ok(decoded) => decoded,
+            Err(undecodable) => return Worked::because(Happened::Undecodable, undecodable),
+        };
+        if let Some(letter) = message.header(header::REPLAY)
+            && let Some(worked) = self.replay(letter).await
+        {
+            return worked;
+        }
+        match decoded {
+            Decoded::Wake { run } => self.wake(&run).await,
+            Decoded::Job(job) => self.job(job, delivery).await,
+            Decoded::Webhook(webhook) => self.webhook(webhook, delivery).await,
+        }
+    }
+
+    async fn wake(&self, run: &str) -> Worked {
+        let run: RunId = match run.parse() {
+            Ok(run) => run,
+            Err(invalid) => return Worked::because(Happened::Undecodable, invalid),
+        };
+        match self.shared.runtime.store.head(&run).await {
+            Ok(Some(head)) => self.take_up(head, None).await,
+            Ok(None) => {
+                tracing::info!(%run, "nothing to wake: there is no such run");
+                Worked::plain(Happened::Done)
+            }
+            Err(error) => Worked::store(&error.into()),
+        }
+    }
+
+    async fn job(&self, job: Job, delivery: &Delivery) -> Worked {
+        let Some(workflow) = self.shared.workflows.get(&job.workflow) else {
+            let known = self.shared.workflows.names().collect::<Vec<_>>().join(", ");
+            let error = format!("there is no workflow `{}` here (known: {known})", job.workflow);
+            return Worked::because(Happened::UnknownWorkflow, error).of(&job.workflow);
+        };
+        // Without a key the message itself is the name: delivered again, it finds its run again.
+        let key = job.key.unwrap_or_else(|| message_hash(&delivery.message));
+        let event = Event::Job { input: job.input.into(), key };
+        self.admit(workflow, &event, delivery).await
+    }
+
+    async fn webhook(&self, webhook: Webhook, delivery: &Delivery) -> Worked {
+        let Webhook { event, delivery: id, body } = webhook;
+        let event = Event::Webhook { event, delivery: id, body };
+        let Event::Webhook { event: name, .. } = &event else {
+            return Worked::plain(Happened::Done);
+        };
+        let mut worked = Worked::plain(Happened::Done);
+        for workflow in self.shared.workflows.interested(name) {
+            worked = self.admit(workflow, &event, delivery).await;
+            if worked.happened != Happened::Done {
+                break;
+            }
+        }
+        worked
+    }
+
+    async fn admit(
+        &self,
+        workflow: &Arc<dyn AnyWorkflow>,
+        event: &Event,
+        delivery: &Delivery,
+    ) -> Worked {
+        let name = workflow.name();
+        let worked = match workflow.admit(event).await {
+            Err(fault) => Worked::not_admitted(fault, delivery),
+            Ok(Admission::Ignore { reason }) => {
+                tracing::info!(workflow = name, %reason, "event ignored");
+                Worked::plain(Happened::Done)
+            }
+            Ok(Admission::Cancel { subject }) => self.cancel_subject(name, &subject).await,
+            Ok(Admission::Start(start)) => self.start_run(workflow, start, delivery).await,
+        };
+        worked.of(name)
+    }
+
+    async fn cancel_subject(&self, workflow: &str, subject: &str) -> Worked {
+        let runtime = &self.shared.runtime;
+        let filter = RunFilter {
+            statuses: vec![RunStatus::Queued, RunStatus::Running, RunStatus::Parked],
+            workflow: Some(workflow.to_owned()),
+            subject: Some(subject.to_owned()),
+            ..RunFilter::default()
+        };
+        let heads = match runtime.store.list(&filter).await {
+            Ok(heads) => heads,
+            Err(error) => return Worked::store(&error.into()),
+        };
+        for head in heads {
+            if let Err(fault) = runtime.cancel(&head.id, "an event on its subject").await {
+                return Worked::store(&fault);
+            }
+        }
+        Worked::plain(Happened::Done)
+    }
+
+    async fn start_run(
+        &self,
+        workflow: &Arc<dyn AnyWorkflow>,
+        start: Start<Arc<serde_json::value::RawValue>>,
+        delivery: &Delivery,
+    ) -> Worked {
+        let envelope = envelope_of(&delivery.message);
+        let opened = workflow.open(&self.shared.runtime, start, Some(envelope), None).await;
+        let opened = match opened {
+            Ok(opened) => opened,
+            Err(fault) if fault.kind == FaultKind::Permanent => {
+                return Worked::not_admitted(fault, delivery);
+            }
+            Err(fault) => return Worked::store(&fault),
+        };
+        for run in &opened.superseded {
+            tracing::info!(%run, by = %opened.head.id, "run superseded");
+        }
+        match opened.lease {
+            Some(lease) => self.execute(workflow, lease, opened.head, None).await,
+            None if opened.created => Worked::plain(Happened::Done),
+            None if opened.head.status == RunStatus::Superseded => {
+                self.current_again(opened.head).await
+            }
+            None => self.take_up(opened.head, None).await,
+        }
+    }
+
+    /// A superseded run is asked for again: it goes on, unless a newer one is there.
+    async fn current_again(&self, head: Head) -> Worked {
+        let filter = RunFilter { subject: head.subject.clone(), ..RunFilter::default() };
+        let others = match self.shared.runtime.store.list(&filter).await {
+            Ok(others) => others,
+            Err(error) => return Worked::store(&error.into()),
+        };
+        let newer = |other: &Head| {
+            other.id != head.id && other.order > head.order && other.status != RunStatus::Superseded
+        };
+        if head.subject.is_none() || others.iter().any(newer) {
+            return Worked::plain(Happened::Done);
+        }
+        let reopen = ("it is current again".to_owned(), ReopenFrom::Failed);
+        self.take_up(head, Some(reopen)).await
+    }
+
+    /// A message that replays a dead letter. `None` if the letter has no run: then the message is
+    /// worked on like any other.
+    async fn replay(&self, letter: &str) -> Option<Worked> {
+        let store = &self.shared.runtime.store;
+        let letter = match store.letter(letter).await {
+            Ok(letter) => letter?,
+            Err(error) => return Some(Worked::store(&error.into())),
+        };
+        let run = letter.run?;
+        let head = match store.head(&run).await {
+            Ok(Some(head)) => head,
+            Ok(None) => return None,
+            Err(error) => return Some(Worked::store(&error.into())),
+        };
+        if head.status != RunStatus::Failed {
+            return Some(self.take_up(head, None).await);
+        }
+        // Only its last letter opens it again, so that one replay opens it once.
+        let last = match self.shared.workflows.get(&head.workflow) {
+            Some(workflow) => workflow.inspect(&self.shared.runtime, &run).await,
+            None => return Some(Worked::plain(Happened::Done)),
+        };
+        match last {
+            Ok(seen) if seen.letters.last().is_some_and(|(id, _)| *id == letter.id) => {
+                let reopen = (format!("replay of letter {}", letter.id), ReopenFrom::Failed);
+                Some(self.take_up(head, Some(reopen)).await)
+            }
+            Ok(_) => Some(Worked::plain(Happened::Done)),
+            Err(fault) => Some(Worked::store(&fault)),
+        }
+    }
+
+    /// Claims a run that is there and executes it.
+    pub(super) async fn take_up(&self, head: Head, reopen: Option<(String, ReopenFrom)>) -> Worked {
+        let runtime = &self.shared.runtime;
+        let name = head.workflow.clone();
+        let now = runtime.clock.now();
+        let due = head.not_before.is_some_and(|at| at <= now);
+        let revisit = head.status == RunStatus::Completed && due;
+        if head.status.is_final() && reopen.is_none() && !revisit {
+            return Worked::plain(Happened::Done).of(&name);
+        }
+        let Some(workflow) = self.shared.workflows.get(&name) else {
+            let error = format!("there is no workflow `{name}` here");
+            return Worked::because(Happened::UnknownVersion { since: Duration::ZERO }, error);
+        };
+        if !workflow.versions().contains(&head.workflow_version) {
+            return self.foreign_version(head);
+        }
+        let how = ClaimHow { early: reopen.is_some(), reopen: reopen.is_some() || revisit };
+        let worked = match runtime.claim(&head.id, how).await {
+            Err(error) => Worked::store(&error.into()),
+            Ok(Claimed::Yours(lease, head)) => self.execute(workflow, lease, *head, reopen).await,
+            Ok(Claimed::Held(holder)) => {
+                Worked::plain(Happened::Held { left: holder.expires.since(now) })
+            }
+            Ok(Claimed::NotBefore(at)) => Worked::plain(Happened::Early { left: at.since(now) }),
+            Ok(Claimed::Final(_) | Claimed::Missing) => Worked::plain(Happened::Done),
+        };
+        worked.of(&name)
+    }
+
+    fn foreign_version(&self, head: Head) -> Worked {
+        let since = self.shared.runtime.clock.now().since(head.updated_at);
+        let error = format!(
+            "run {} is of version {} of workflow `{}`, which no worker here continues",
+            head.id, head.workflow_version, head.workflow
+        );
+        let name = head.workflow.clone();
+        let worked = Worked::because(Happened::UnknownVersion { since }, error);
+        Worked { run: Some(Held::Free(Box::new(head))), ..worked }.of(&name)
+    }
+
+    async fn execute(
+        &self,
+        workflow: &Arc<dyn AnyWorkflow>,
+        lease: Lease,
+        head: Head,
+        reopen: Option<(String, ReopenFrom)>,
+    ) -> Worked {
+        let runtime = &self.shared.runtime;
+        let events =
+            Events::new(head.id.clone(), runtime.clock.clone(), self.shared.events.clone());
+        let control = self.shared.control.clone();
+        let options = Options { events, control, reopen, ..Options::default() };
+        let ran = match workflow.execute(runtime, lease.clone(), options).await {
+            Ok(ran) => ran,
+            Err(fault) => return broken(fault, lease, head),
+        };
+        let executions = ran.executions();
+        match ran.stop().clone() {
+            Stop::Completed | Stop::Ended => Worked::plain(Happened::Done),
+            Stop::Waiting(_) => Worked::plain(Happened::Parked),
+            Stop::Drained | Stop::Crashed => Worked::plain(Happened::Stopping),
+            Stop::Fenced => self.fenced(&head.id).await,
+            Stop::StoreLost(fault) => broken(fault, lease, head),
+            Stop::Failed(failure) => {
+                let error = failure.fault.to_string();
+                let happened = Happened::Failed { failure, executions };
+                Worked { run: Some(Held::Ran(head.id, ran)), ..Worked::because(happened, error) }
+            }
+        }
+    }
+
+    /// The lease is gone: because the run was stopped, or because another worker has it.
+    async fn fenced(&self, run: &RunId) -> Worked {
+        match self.shared.runtime.store.head(run).await {
+            Ok(Some(head)) if !head.status.is_final() => {
+                Worked::because(Happened::LeaseLost, "the lease was lost")
+            }
+            Ok(_) => Worked::plain(Happened::Done),
+            Err(error) => Worked::store(&error.into()),
+        }
+    }
+}
+
+/// The run was claimed and then could not be loaded or written.
+fn broken(fault: Fault, lease: Lease, head: Head) -> Worked {
+    if fault.is_transient() {
+        return Worked::store(&fault);
+    }
+    let error = fault.to_string();
+    let executions = head.executions;
+    let failure = Failure { step: 0, node: None, fault };
+    let happened = Happened::Failed { failure, executions };
+    Worked { run: Some(Held::Raw(lease, Box::new(head))), ..Worked::because(happened, error) }
+}
+
+/// A name for a message, the same however often it is delivered or replayed.
+pub(super) fn message_hash(message: &Message) -> String {
+    let mut parts: Vec<&[u8]> = vec![&message.body];
+    for (name, value) in &message.headers {
+        if name != header::REPLAY {
+            parts.push(name.as_bytes());
+            parts.push(value.as_bytes());
+        }
+    }
+    hash_hex(&parts)
+}
+
+fn envelope_of(message: &Message) -> Envelope {
+    let mut headers = message.headers.clone();
+    headers.remove(header::REPLAY);
+    let trace = headers.get(TraceContext::HEADER).and_then(|value| value.parse().ok());
+    // What was decoded is UTF-8.
+    let body = String::from_utf8_lossy(&message.body).into_owned();
+    Envelope { headers, body, trace }
+}

@@ -1,0 +1,160 @@
+//! The workflows: what one is, what the worker sees of it, and the list of them all.
+//!
+//! A workflow bundles its types behind [`Workflow`]: state, dependencies, graph, and [`admit`],
+//! which turns an event into a run. The worker knows none of those types; it sees
+//! [`AnyWorkflow`], which [`Bound`] makes of any workflow and its dependencies.
+//!
+//! To add one: a folder here with its `Workflow`, and a line where the composition root fills the
+//! [`Registry`].
+//!
+//! [`admit`]: Workflow::admit
+
+mod erased;
+pub mod review;
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use serde_json::value::RawValue;
+
+pub use self::erased::{AnyRan, AnyWorkflow, Asked, Bound, Inspected, Options};
+use crate::{
+    base::{Fault, Result},
+    graph::{Graph, GraphError, State},
+};
+
+/// What came off the queue, or from the command line.
+#[derive(Debug, Clone)]
+pub enum Event {
+    /// Somebody asks for a run.
+    Job {
+        /// The workflow's input, as it was written.
+        input: Arc<RawValue>,
+        /// The name the asker gave it, or one made from the message; never empty.
+        key: String,
+    },
+    /// Something happened on the forge.
+    Webhook {
+        /// The event's name: `pull_request`, `issue_comment`, …
+        event: String,
+        /// The delivery's id, if the pipe kept it.
+        delivery: Option<String>,
+        /// One JSON object.
+        body: bytes::Bytes,
+    },
+}
+
+/// What an event comes to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Admission<I> {
+    /// A run, new or known.
+    Start(Start<I>),
+    /// The subject needs no run any more.
+    Cancel {
+        /// The subject.
+        subject: String,
+    },
+    /// Nothing.
+    Ignore {
+        /// Why, for the log.
+        reason: String,
+    },
+}
+
+/// The run an event asks for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Start<I> {
+    /// One key, one run.
+    pub key: String,
+    /// What it is about: a newer run about the same supersedes it.
+    pub subject: Option<String>,
+    /// Its place among the runs about its subject.
+    pub order: i64,
+    /// What it starts from.
+    pub input: I,
+}
+
+/// A durable workflow.
+#[async_trait]
+pub trait Workflow: Send + Sync + 'static {
+    /// Its name, in messages, listings and urls.
+    const NAME: &'static str;
+    /// The version of its graph, state and updates. A change of what records mean is a new one.
+    const VERSION: u32;
+    /// Older versions whose runs it continues.
+    const CONTINUES: &'static [u32] = &[];
+    /// Active time a run may take unless the settings say otherwise.
+    const TIMEOUT: Duration = Duration::from_secs(30 * 60);
+    /// Names of the forge events it wants to see.
+    const EVENTS: &'static [&'static str] = &[];
+
+    /// Its state.
+    type State: State;
+    /// What its nodes and its admission need from outside.
+    type Deps: Send + Sync + 'static;
+
+    /// Its graph.
+    ///
+    /// # Errors
+    /// If it is not well built, which its tests show.
+    fn graph() -> Result<Graph<Self::State, Self::Deps>, GraphError>;
+
+    /// The state as people read it, if there is a better form than JSON.
+    fn render(state: &Self::State) -> Option<String> {
+        let _ = state;
+        None
+    }
+
+    /// What the event comes to. May be asked again about the same event, at any time.
+    ///
+    /// # Errors
+    /// Transient if asking again may help.
+    async fn admit(
+        deps: &Self::Deps,
+        event: &Event,
+    ) -> Result<Admission<<Self::State as State>::Input>>;
+}
+
+/// Reads a job's input; a misfit is the sender's mistake.
+///
+/// # Errors
+/// Permanent, with what was expected.
+pub fn read_input<I: serde::de::DeserializeOwned>(workflow: &str, input: &RawValue) -> Result<I> {
+    serde_json::from_str(input.get())
+        .map_err(|e| Fault::permanent(format!("the input does not fit workflow `{workflow}`: {e}")))
+}
+
+/// The workflows of this process, by name. Cheap to clone.
+#[derive(Clone, Default)]
+pub struct Registry {
+    workflows: BTreeMap<&'static str, Arc<dyn AnyWorkflow>>,
+}
+
+impl Registry {
+    /// None.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// One more.
+    #[must_use]
+    pub fn with(mut self, workflow: impl AnyWorkflow) -> Self {
+        self.workflows.insert(workflow.name(), Arc::new(workflow));
+        self
+    }
+
+    /// The workflow of this name.
+    pub fn get(&self, name: &str) -> Option<&Arc<dyn AnyWorkflow>> {
+        self.workflows.get(name)
+    }
+
+    /// Their names.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.workflows.keys().copied()
+    }
+
+    /// The workflows that want to see this kind of event.
+    pub fn interested(&self, event: &str) -> impl Iterator<Item = &Arc<dyn AnyWorkflow>> {
+        self.workflows.values().filter(move |workflow| workflow.events().contains(&event))
+    }
+}

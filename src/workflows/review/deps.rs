@@ -1,0 +1,68 @@
+//! What the nodes of a review need from outside.
+
+use std::sync::Arc;
+
+use tokio::sync::Semaphore;
+
+use super::texts::Texts;
+use crate::{
+    analysis::Ruleset,
+    base::{Fault, Result},
+    forge::Forge,
+};
+
+/// How much a review reads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Files above this many bytes are not read.
+    pub file_bytes: u64,
+    /// Texts with a line longer than this are taken for minified and not read.
+    pub line_bytes: usize,
+    /// About how many bytes of text are held at once while reading.
+    pub batch_bytes: u64,
+    /// How many analysed changes are remembered between the agents of a run.
+    pub remembered: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            file_bytes: 1024 * 1024,
+            line_bytes: 20_000,
+            batch_bytes: 8 * 1024 * 1024,
+            remembered: 16,
+        }
+    }
+}
+
+/// Everything the nodes of a review share. Cheap to clone.
+#[derive(Clone)]
+pub struct ReviewDeps {
+    /// Where changes come from.
+    pub forge: Arc<dyn Forge>,
+    /// How much is read.
+    pub limits: Limits,
+    /// The compiled rules.
+    pub rules: &'static Ruleset,
+    /// Bounds the analysis that runs at once: it is work for processors, not for waiting.
+    pub processors: Arc<Semaphore>,
+    pub(super) texts: Texts,
+}
+
+impl ReviewDeps {
+    /// What the reviews of one forge need.
+    ///
+    /// # Errors
+    /// When a built-in rule does not compile.
+    pub fn new(forge: Arc<dyn Forge>, limits: Limits) -> Result<Self> {
+        let rules = Ruleset::built_in().map_err(|e| Fault::permanent(e.to_string()))?;
+        let processors = std::thread::available_parallelism().map_or(2, usize::from);
+        Ok(Self {
+            forge,
+            texts: Texts::new(limits.remembered),
+            limits,
+            rules,
+            processors: Arc::new(Semaphore::new(processors)),
+        })
+    }
+}

@@ -1,0 +1,228 @@
+//! What of all that was found is worth saying. Pure: texts and findings in, a judgement out.
+//!
+//! In this order: anchor (a finding must quote the line it names, or the one line near it that it
+//! meant), merge what says the same about the same line, drop what is below the thresholds, rank,
+//! cap. Whatever is left out is counted, by reason.
+
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, HashMap, HashSet},
+};
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    settings::Settings,
+    state::{AgentReport, Ingested, Outcome},
+};
+use crate::analysis::{Finding, Lines, Severity, Side, Source};
+
+/// A quote is looked for this many lines up and down.
+const REACH: u32 = 40;
+
+/// The outcome of a review in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Nothing to say.
+    Clean,
+    /// Something to say, nothing that must change.
+    Comments,
+    /// Something that must change.
+    ChangesRequested,
+    /// Part of the review is missing.
+    Incomplete,
+}
+
+impl Verdict {
+    /// The word it is written as.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Clean => "clean",
+            Self::Comments => "comments",
+            Self::ChangesRequested => "changes_requested",
+            Self::Incomplete => "incomplete",
+        }
+    }
+}
+
+/// How many findings were left out, by reason.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LeftOut {
+    /// Said the same as another.
+    pub merged: usize,
+    /// Quoted a line that is not there.
+    pub unanchored: usize,
+    /// Below the severity or confidence asked for.
+    pub below_threshold: usize,
+    /// Beyond the cap.
+    pub over_cap: usize,
+}
+
+/// What the judge decided.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Judgement {
+    /// The outcome.
+    pub verdict: Verdict,
+    /// What is worth saying, most important first.
+    pub findings: Vec<Finding>,
+    /// What was left out.
+    pub left_out: LeftOut,
+    /// What is missing of the review, when it is incomplete.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
+}
+
+/// Judges everything found. `texts` are the masked heads of the files with findings, by path.
+pub fn judge<'r>(
+    change: &Ingested,
+    reports: impl IntoIterator<Item = &'r AgentReport>,
+    texts: &HashMap<String, String>,
+) -> Judgement {
+    let mut found = change.findings.clone();
+    let mut missing = Vec::new();
+    for report in reports {
+        found.extend(report.findings.iter().cloned());
+        if let Outcome::Failed(why) = &report.outcome {
+            missing.push(format!("{}: {why}", report.agent));
+        }
+        missing.extend(report.unread.iter().map(|(path, why)| format!("{path}: {why}")));
+    }
+    missing.sort_unstable();
+    missing.dedup();
+    let (findings, left_out) = select(found, texts, &change.settings);
+    let verdict = if !missing.is_empty() {
+        Verdict::Incomplete
+    } else if findings.iter().any(|f| f.severity >= Severity::High) {
+        Verdict::ChangesRequested
+    } else if findings.is_empty() {
+        Verdict::Clean
+    } else {
+        Verdict::Comments
+    };
+    Judgement { verdict, findings, left_out, missing }
+}
+
+/// The findings to show, ranked, and what was left out.
+pub fn select(
+    found: Vec<Finding>,
+    texts: &HashMap<String, String>,
+    settings: &Settings,
+) -> (Vec<Finding>, LeftOut) {
+    let total = found.len();
+    let mut anchors = Anchors::new(texts);
+    let mut findings: Vec<Finding> =
+        found.into_iter().filter_map(|finding| anchors.anchor(finding)).collect();
+    let mut left_out = LeftOut { unanchored: total - findings.len(), ..LeftOut::default() };
+
+    findings.sort_by(|a, b| rank(a).cmp(&rank(b)));
+    let anchored = findings.len();
+    findings = merge(findings);
+    left_out.merged = anchored - findings.len();
+
+    let merged = findings.len();
+    findings.retain(|f| {
+        f.source == Source::Verdict
+            || f.severity >= settings.min_severity && f.confidence >= settings.min_confidence
+    });
+    left_out.below_threshold = merged - findings.len();
+
+    left_out.over_cap = findings.len().saturating_sub(settings.max_findings);
+    findings.truncate(settings.max_findings);
+    (findings, left_out)
+}
+
+/// Severity times confidence, most first; equals by place, so that the order is always the same.
+fn rank(finding: &Finding) -> (Reverse<u32>, &str, u32, &str, &str) {
+    let weight = match finding.severity {
+        Severity::Info => 1,
+        Severity::Low => 2,
+        Severity::Medium => 4,
+        Severity::High => 8,
+        Severity::Critical => 16,
+    };
+    let worth = weight * u32::from(finding.confidence.get());
+    (Reverse(worth), &finding.path, finding.start_line, &finding.rule, &finding.fingerprint)
+}
+
+/// Keeps the first of those that say the same about the same line.
+fn merge(findings: Vec<Finding>) -> Vec<Finding> {
+    let mut kept: Vec<Finding> = Vec::with_capacity(findings.len());
+    let mut by_place: BTreeMap<(String, Side, u32), Vec<usize>> = BTreeMap::new();
+    for finding in findings {
+        let place = (finding.path.clone(), finding.side, finding.start_line);
+        let here = by_place.entry(place).or_default();
+        if here.iter().any(|index| same(&kept[*index], &finding)) {
+            continue;
+        }
+        here.push(kept.len());
+        kept.push(finding);
+    }
+    kept
+}
+
+/// Whether two findings about one line say the same: by rule, or by most words of their titles.
+fn same(a: &Finding, b: &Finding) -> bool {
+    if a.fingerprint == b.fingerprint || a.rule == b.rule {
+        return true;
+    }
+    let words = |text: &str| -> HashSet<String> {
+        let split = text.split(|c: char| !c.is_alphanumeric()).filter(|w| w.chars().count() > 2);
+        split.map(str::to_lowercase).collect()
+    };
+    let (a, b) = (words(&a.title), words(&b.title));
+    let common = a.intersection(&b).count();
+    common > 0 && common * 2 >= a.len().max(b.len())
+}
+
+/// Finds out whether findings stand on the lines they quote.
+struct Anchors<'t> {
+    texts: HashMap<&'t str, Lines<'t>>,
+}
+
+impl<'t> Anchors<'t> {
+    fn new(texts: &'t HashMap<String, String>) -> Self {
+        let lines = texts.iter().map(|(path, text)| (path.as_str(), Lines::new(text)));
+        Self { texts: lines.collect() }
+    }
+
+    /// The finding on the line it quotes, moved there if need be; `None` when there is none.
+    fn anchor(&mut self, mut finding: Finding) -> Option<Finding> {
+        // Of the base side and of whole files there is no head text to compare with.
+        if finding.is_whole_file() || finding.side == Side::Left {
+            return Some(finding);
+        }
+        let lines = self.texts.get(finding.path.as_str())?;
+        let line = find_line(lines, finding.start_line, &finding.quote)?;
+        let height = finding.end_line.saturating_sub(finding.start_line);
+        if line != finding.start_line {
+            // What was to be replaced is no longer certain.
+            finding.suggestion = None;
+        }
+        finding.start_line = line;
+        finding.end_line = line.saturating_add(height).min(lines.count());
+        Some(finding)
+    }
+}
+
+/// The line that reads as `quote`: the one named, or else the only one within reach.
+fn find_line(lines: &Lines<'_>, named: u32, quote: &str) -> Option<u32> {
+    let reads = |number: u32| lines.get(number).is_some_and(|line| reads_as(line, quote));
+    if reads(named) {
+        return Some(named);
+    }
+    if quote.trim().is_empty() {
+        return None;
+    }
+    let last = lines.count().min(named.saturating_add(REACH));
+    let mut near = (named.saturating_sub(REACH).max(1)..=last).filter(|n| reads(*n));
+    let only = near.next()?;
+    near.next().is_none().then_some(only)
+}
+
+/// Whether a line reads as a quote, blanks at the ends aside; a long line by its beginning.
+fn reads_as(line: &str, quote: &str) -> bool {
+    let (line, said) = (line.trim(), quote.trim());
+    line == said || quote.chars().count() >= Finding::QUOTE_CHARS && line.starts_with(said)
+}

@@ -1,0 +1,144 @@
+//! The review workflow: ingest → style, security, logic, pattern side by side → judge → publish.
+//!
+//! What it promises: every changed path is accounted for, per agent: done, skipped with the reason,
+//! or failed; no secret is stored, logged or shown; nothing of the change is executed, and no
+//! setting is taken from it. What it never does: hide that a part is missing.
+//!
+//! | file | is |
+//! |---|---|
+//! | `input.rs` | what a review is asked for, and its key |
+//! | `settings.rs` | `.verdict.toml` of the base side |
+//! | `state.rs` | what is kept in the run |
+//! | `deps.rs` | what the nodes need from outside |
+//! | `texts.rs` | texts read, masked and analysed once for all agents |
+//! | `ingest.rs`, `agents/`, `judge.rs`, `publish.rs` | the nodes |
+//! | `report/` | the finished review, for people and for programs |
+
+pub mod agents;
+mod deps;
+mod ingest;
+mod input;
+pub mod judge;
+mod publish;
+pub mod report;
+pub mod settings;
+mod state;
+pub mod texts;
+
+use std::{collections::BTreeSet, time::Duration};
+
+use async_trait::async_trait;
+
+use self::agents::{AGENTS, Agent};
+pub use self::{
+    deps::{Limits, ReviewDeps},
+    ingest::ingest,
+    input::{ReviewInput, key},
+    judge::{Judgement, Verdict},
+    state::{AgentReport, Ingested, Outcome, Published, ReviewFile, ReviewState, ReviewUpdate},
+};
+use super::{Admission, Event, Start, Workflow, read_input};
+pub use crate::forge::Selection;
+use crate::{
+    base::{Fault, Result},
+    forge::FileChange,
+    graph::{Context, END, Graph, GraphBuilder, GraphError, NodeError},
+};
+
+/// What one try of an agent may take.
+const AGENT_TIMEOUT: Duration = Duration::from_secs(300);
+
+type Ctx = Context<ReviewState, ReviewDeps>;
+
+/// The review workflow.
+#[derive(Debug, Clone, Copy)]
+pub struct Review;
+
+#[async_trait]
+impl Workflow for Review {
+    const NAME: &'static str = "review";
+    const VERSION: u32 = 1;
+
+    type State = ReviewState;
+    type Deps = ReviewDeps;
+
+    fn graph() -> Result<Graph<ReviewState, ReviewDeps>, GraphError> {
+        let mut graph = GraphBuilder::new();
+        graph.node("ingest", |ctx: Ctx| async move {
+            let change = ingest(ctx.deps(), &ctx.state().input).await?;
+            ctx.progress("files", &change.files.len());
+            Ok::<_, NodeError>(ReviewUpdate::Ingested(change))
+        });
+        graph.node("judge", |ctx: Ctx| async move {
+            let judgement = judge_all(&ctx).await?;
+            Ok::<_, NodeError>(ReviewUpdate::Judged(judgement))
+        });
+        graph.node("publish", |ctx: Ctx| async move {
+            let published = publish::publish(ctx.state())?;
+            Ok::<_, NodeError>(ReviewUpdate::Published(published))
+        });
+        graph.entry("ingest").edge("judge", "publish").edge("publish", END);
+        for agent in AGENTS {
+            add_agent(&mut graph, *agent);
+        }
+        graph.compile()
+    }
+
+    fn render(state: &ReviewState) -> Option<String> {
+        Some(report::text(state, &report::About::default(), false))
+    }
+
+    async fn admit(deps: &ReviewDeps, event: &Event) -> Result<Admission<ReviewInput>> {
+        match event {
+            Event::Job { input, .. } => {
+                let input: ReviewInput = read_input(Self::NAME, input)?;
+                let range = input.resolve(&*deps.forge).await?;
+                let (subject, order) = (None, 0);
+                let key = key(&range, input.fresh.as_deref());
+                let input = ReviewInput { fresh: input.fresh, ..range.into() };
+                Ok(Admission::Start(Start { key, subject, order, input }))
+            }
+            Event::Webhook { event, .. } => {
+                Ok(Admission::Ignore { reason: format!("no forge for `{event}` is configured") })
+            }
+        }
+    }
+}
+
+/// An agent's node: what goes wrong in it never leaves it.
+fn add_agent(graph: &mut GraphBuilder<ReviewState, ReviewDeps>, agent: Agent) {
+    let name = agent.category.word();
+    let node = graph.node(name, move |ctx: Ctx| async move {
+        let change = ingested(ctx.state())?;
+        let report = agents::run(ctx.deps(), agent, change).await?;
+        ctx.progress("findings", &report.findings.len());
+        Ok::<_, NodeError>(ReviewUpdate::Agent(report))
+    });
+    node.timeout(AGENT_TIMEOUT)
+        .on_error_continue(move |fault| ReviewUpdate::Agent(agents::gave_up(agent, fault)));
+    graph.edge("ingest", name).edge(name, "judge");
+}
+
+/// Reads what the findings quote, then judges.
+async fn judge_all(ctx: &Ctx) -> Result<Judgement> {
+    let change = ingested(ctx.state())?;
+    let reports = || ctx.state().agents.values();
+    let quoted: BTreeSet<&str> = reports()
+        .flat_map(|r| &r.findings)
+        .chain(&change.findings)
+        .filter(|f| !f.is_whole_file())
+        .map(|f| f.path.as_str())
+        .collect();
+    let files: Vec<&FileChange> = change
+        .files
+        .iter()
+        .map(|f| &f.change)
+        .filter(|f| quoted.contains(f.path.as_str()))
+        .collect();
+    let texts = texts::masked(ctx.deps(), &change.range, &files).await?;
+    Ok(judge::judge(change, reports(), &texts))
+}
+
+fn ingested(state: &ReviewState) -> Result<&Ingested> {
+    state.ingested.as_ref().ok_or_else(|| Fault::permanent("the change was not ingested"))
+}

@@ -1,0 +1,192 @@
+//! Texts of a change: read by object id, masked, and analysed once for all agents.
+//!
+//! The agents of a run stand in one process or in several. In one, the first to ask has the whole
+//! change read and analysed and the others share the result; in another, it is done again. Nothing
+//! of it is ever stored: what is remembered here dies with the process.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use futures_util::future::join_all;
+use tokio::sync::OnceCell;
+
+use super::deps::{Limits, ReviewDeps};
+use crate::{
+    analysis::{Finding, LineSet, Ruleset, SourceText, analyse, checks, globs, secrets},
+    base::Result,
+    forge::{Content, EntryKind, FileChange, Range, Status},
+};
+
+/// What came of reading one file.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Reading {
+    /// Why its text was not analysed, when it is the file's own doing.
+    pub skipped: Option<String>,
+    /// Why its text was not analysed, when something went wrong.
+    pub failed: Option<String>,
+    /// Something a reader should know.
+    pub note: Option<String>,
+    /// The secrets in it.
+    pub secrets: Vec<Finding>,
+    /// What the analysers of every category found.
+    pub findings: Vec<Finding>,
+}
+
+type Cell = Arc<OnceCell<Arc<Vec<Reading>>>>;
+type Key = (Range, u64);
+
+/// Readings of recent changes. Cheap to clone.
+#[derive(Clone)]
+pub(super) struct Texts {
+    recent: Arc<Mutex<VecDeque<(Key, Cell)>>>,
+    keep: usize,
+}
+
+impl Texts {
+    pub(super) fn new(keep: usize) -> Self {
+        Self { recent: Arc::default(), keep: keep.max(1) }
+    }
+
+    fn cell(&self, key: Key) -> Cell {
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, cell)) = recent.iter().find(|(k, _)| *k == key) {
+            return cell.clone();
+        }
+        let cell = Cell::default();
+        recent.push_back((key, cell.clone()));
+        while recent.len() > self.keep {
+            recent.pop_front();
+        }
+        cell
+    }
+}
+
+/// What came of reading `files`, in their order. Asked again, it answers from memory.
+///
+/// # Errors
+/// When the forge does not answer.
+pub async fn readings(
+    deps: &ReviewDeps,
+    range: &Range,
+    files: &[&FileChange],
+) -> Result<Arc<Vec<Reading>>> {
+    let mut hash = DefaultHasher::new();
+    for file in files {
+        (&file.path, &file.head.blob, &file.hunks).hash(&mut hash);
+    }
+    let cell = deps.texts.cell((range.clone(), hash.finish()));
+    cell.get_or_try_init(|| async { Ok(Arc::new(read_all(deps, range, files).await?)) })
+        .await
+        .cloned()
+}
+
+/// The masked head texts of `files` that have one, by path.
+///
+/// # Errors
+/// When the forge does not answer.
+pub async fn masked(
+    deps: &ReviewDeps,
+    range: &Range,
+    files: &[&FileChange],
+) -> Result<HashMap<String, String>> {
+    let mut texts = HashMap::new();
+    for batch in batches(files, &deps.limits) {
+        let blobs: Vec<String> = batch.iter().map(|f| f.head.blob.clone()).collect();
+        let contents = deps.forge.contents(range, &blobs, deps.limits.file_bytes).await?;
+        for (file, content) in batch.iter().zip(contents) {
+            if let Content::Text { text, .. } = content {
+                texts.insert(file.path.clone(), secrets::mask(text).text);
+            }
+        }
+    }
+    Ok(texts)
+}
+
+async fn read_all(deps: &ReviewDeps, range: &Range, files: &[&FileChange]) -> Result<Vec<Reading>> {
+    let mut readings = Vec::with_capacity(files.len());
+    for batch in batches(files, &deps.limits) {
+        let blobs: Vec<String> = batch.iter().map(|f| f.head.blob.clone()).collect();
+        let contents = deps.forge.contents(range, &blobs, deps.limits.file_bytes).await?;
+        let work = batch.iter().zip(contents).map(|(file, content)| one(deps, file, content));
+        readings.extend(join_all(work).await);
+    }
+    Ok(readings)
+}
+
+/// Runs of files whose texts fit into memory together.
+fn batches<'f, 'c>(files: &'f [&'c FileChange], limits: &Limits) -> Vec<&'f [&'c FileChange]> {
+    let mut batches = Vec::new();
+    let (mut start, mut bytes) = (0, 0);
+    for (index, file) in files.iter().enumerate() {
+        let size = file.size.filter(|s| *s <= limits.file_bytes).unwrap_or(0);
+        if bytes > 0 && bytes + size > limits.batch_bytes {
+            batches.push(&files[start..index]);
+            (start, bytes) = (index, 0);
+        }
+        bytes += size;
+    }
+    if start < files.len() {
+        batches.push(&files[start..]);
+    }
+    batches
+}
+
+/// Analyses one content off the async threads; a crash of a parser is that file's failure.
+async fn one(deps: &ReviewDeps, file: &FileChange, content: Content) -> Reading {
+    let failed = |why: &str| Reading { failed: Some(why.to_owned()), ..Reading::default() };
+    let Ok(_permit) = deps.processors.acquire().await else { return failed("shutting down") };
+    let (file, limits, rules) = (file.clone(), deps.limits.clone(), deps.rules);
+    let work = tokio::task::spawn_blocking(move || read(&file, content, &limits, rules));
+    work.await.unwrap_or_else(|_| failed("the analysis crashed"))
+}
+
+fn read(file: &FileChange, content: Content, limits: &Limits, rules: &Ruleset) -> Reading {
+    let skipped = |why: String| Reading { skipped: Some(why), ..Reading::default() };
+    let (text, lossy) = match content {
+        Content::Text { text, lossy } => (text, lossy),
+        Content::Binary => return skipped("binary".into()),
+        Content::TooLarge(size) => {
+            return skipped(format!("too large ({size} bytes, limit {})", limits.file_bytes));
+        }
+        Content::Missing => {
+            let failed = Some("its content is not in the repository".to_owned());
+            return Reading { failed, ..Reading::default() };
+        }
+    };
+    let touched: LineSet = file.added().collect();
+    let masked = secrets::mask(text);
+    let mut reading =
+        Reading { secrets: masked.findings(&file.path, &touched), ..Reading::default() };
+    reading.skipped = unreadable(&masked.text, limits);
+    reading.note = lossy.then(|| "not valid UTF-8; the invalid bytes were replaced".to_owned());
+    reading.findings = checks::file(facts(file, Some(&masked.text)));
+    if reading.skipped.is_none() {
+        let source = SourceText { path: &file.path, text: &masked.text, touched: &touched };
+        reading.findings.extend(analyse(rules, source));
+    }
+    reading
+}
+
+/// Why a text is not worth reading.
+fn unreadable(text: &str, limits: &Limits) -> Option<String> {
+    if text.split('\n').any(|line| line.len() > limits.line_bytes) {
+        return Some("minified (a line is too long to be read)".into());
+    }
+    globs::says_generated(text).then(|| "generated (it says so)".into())
+}
+
+/// What `checks` wants to know about a change.
+pub(super) fn facts<'a>(file: &'a FileChange, text: Option<&'a str>) -> checks::FileFacts<'a> {
+    let executable = |kind| kind == EntryKind::Executable;
+    checks::FileFacts {
+        path: &file.path,
+        binary: file.binary,
+        content_changed: file.base.blob != file.head.blob && file.status != Status::Deleted,
+        size: file.size,
+        became_executable: executable(file.head.kind) && !executable(file.base.kind),
+        text,
+    }
+}

@@ -1,0 +1,5 @@
+//! The engine: E1–E20.
+
+mod build;
+mod run;
+mod support;

@@ -1,0 +1,428 @@
+//! What every queue must do, checked on each [`Bench`]. A new queue is one more line at the end.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use verdict::queue::{
+    DeadLetter, Delivery, Depth, Message, Queue, QueueError, Receipt, Settled, Settlement,
+};
+
+use super::bench::{Bench, within};
+
+const NOW: Duration = Duration::ZERO;
+
+fn text(delivery: &Delivery) -> &str {
+    std::str::from_utf8(&delivery.message.body).unwrap()
+}
+
+async fn publish(queue: &dyn Queue, body: &str) {
+    queue.publish(Message::new(body.to_owned()), NOW).await.unwrap();
+}
+
+async fn take(queue: &dyn Queue) -> Delivery {
+    within(queue.receive()).await.unwrap()
+}
+
+async fn settle(queue: &dyn Queue, delivery: &Delivery, how: Settlement) -> Settled {
+    queue.settle(&delivery.receipt, how).await.unwrap()
+}
+
+/// Fails when anything can be taken now.
+async fn nothing_ready(queue: &dyn Queue) {
+    assert_eq!(queue.depth().await.unwrap().ready, Some(0));
+}
+
+async fn assert_depth(queue: &dyn Queue, [ready, in_hand, delayed, dead]: [u64; 4]) {
+    let expected = Depth {
+        ready: Some(ready),
+        in_hand: Some(in_hand),
+        delayed: Some(delayed),
+        dead: Some(dead),
+    };
+    assert_eq!(queue.depth().await.unwrap(), expected);
+}
+
+/// W2: a message is gone when it was acknowledged, and not before.
+pub async fn published_received_acknowledged(bench: &dyn Bench) {
+    let queue = bench.open().await;
+    queue.check().await.unwrap();
+    publish(&*queue, "one").await;
+    assert_depth(&*queue, [1, 0, 0, 0]).await;
+
+    let delivery = take(&*queue).await;
+    assert_eq!(text(&delivery), "one");
+    assert_eq!(delivery.deliveries, 1);
+    assert_eq!(delivery.enqueued_at, bench.now());
+    assert_eq!(delivery.held_for, bench.visibility());
+    assert_depth(&*queue, [0, 1, 0, 0]).await;
+
+    assert_eq!(settle(&*queue, &delivery, Settlement::Ack).await, Settled::Done);
+    assert_depth(&*queue, [0, 0, 0, 0]).await;
+    assert_eq!(settle(&*queue, &delivery, Settlement::Ack).await, Settled::Stale);
+}
+
+/// A consumer that was waiting first is woken by a message published later.
+pub async fn waiting_consumer_is_woken(bench: &dyn Bench) {
+    let (near, far) = (bench.open().await, bench.open().await);
+    let waiting = tokio::spawn(async move { take(&*near).await });
+    publish(&*far, "hello").await;
+    assert_eq!(text(&waiting.await.unwrap()), "hello");
+}
+
+/// Messages come out in the order they went in.
+pub async fn first_in_first_out(bench: &dyn Bench) {
+    let queue = bench.open().await;
+    for n in 0..20 {
+        publish(&*queue, &n.to_string()).await;
+    }
+    for n in 0..20 {
+        let delivery = take(&*queue).await;
+        assert_eq!(text(&delivery), n.to_string());
+        settle(&*queue, &delivery, Settlement::Ack).await;
+    }
+}
+
+/// A delayed message is not delivered before its time, and others pass it.
+pub async fn delayed_until_its_time(bench: &dyn Bench) {
+    let queue = bench.open().await;
+    let delay = Duration::from_secs(60);
+    queue.publish(Message::new("late"), delay).await.unwrap();
+    publish(&*queue, "soon").await;
+    assert_depth(&*queue, [1, 0, 1, 0]).await;
+    let soon = take(&*queue).await;
+    assert_eq!(text(&soon), "soon");
+    settle(&*queue, &soon, Settlement::Ack).await;
+
+    bench.pass(delay - Duration::from_millis(1)).await;
+    nothing_ready(&*queue).await;
+    bench.pass(Duration::from_millis(1)).await;
+    assert_eq!(text(&take(&*queue).await), "late");
+}
+
+/// A receive that already waits answers when a delayed message's time comes.
+pub async fn waiting_consumer_sees_time_pass(bench: &dyn Bench) {
+    let queue = bench.open().await;
+    queue.publish(Message::new("late"), Duration::from_secs(3600)).await.unwrap();
+    let consumer = queue.clone();
+    let waiting = tokio::spawn(async move { take(&*consumer).await });
+    bench.pass(Duration::from_secs(3600)).await;
+    assert_eq!(text(&waiting.await.unwrap()), "late");
+}
+
+/// "Back later" waits its time, lets others pass, and is never counted.
+pub async fn later_is_delivered_later_and_not_counted(bench: &dyn Bench) {
+    let queue = bench.open().await;
+    publish(&*queue, "patient").await;
+    for _ in 0..50 {
+        let delivery = take(&*queue).await;
+        assert_eq!(delivery.deliveries, 1);
+        let later = Settlement::Later(Duration::from_secs(10));
+        assert_eq!(settle(&*queue, &delivery, later).await, Settled::Done);
+        assert_eq!(settle(&*queue, &delivery, Settlement::Ack).await, Settled::Stale);
+        assert_depth(&*queue, [0, 0, 1, 0]).await;
+        bench.pass(Duration::from_secs(10)).await;
+    }
+    assert_depth(&*queue, [1, 0, 0, 0]).await;
+}
+
+/// A message handed back is ready at once, ahead of what came after it, and is never counted.
+pub async fn handed_back_is_ready_at_once(bench: &dyn Bench) {
+    let queue = bench.open().await;
+    publish(&*queue, "first").await;
+    bench.pass(Duration::from_secs(1)).await;
+    publish(&*queue, "second").await;
+    for _ in 0..50 {
+        let delivery = take(&*queue).await;
+        assert_eq!((text(&delivery), delivery.deliveries), ("first", 1));
+        assert_eq!(settle(&*queue, &delivery, Settlement::HandBack).await, Settled::Done);
+        assert_eq!(settle(&*queue, &delivery, Settlement::HandBack).await, Settled::Stale);
+    }
+    assert_depth(&*queue, [2, 0, 0, 0]).await;
+}
+
+/// W2: what nobody settled comes back, and says how often that happened.
+pub async fn unsettled_comes_back_counted(bench: &dyn Bench) {
+    let queue = bench.open().await;
+    publish(&*queue, "again").await;
+    for nth in 1..=5 {
+        let delivery = take(&*queue).await;
+        assert_eq!(delivery.deliveries, nth);
+        nothing_ready(&*queue).await;
+        bench.pass(bench.visibility()).await;
+    }
+    // Being asked to wait neither adds to the count nor forgets it.
+    let delivery = take(&*queue).await;
+    assert_eq!(delivery.deliveries, 6);
+    settle(&*queue, &delivery, Settlement::HandBack).await;
+    assert_eq!(take(&*queue).await.deliveries, 6);
+}
+
+/// A delivery that is extended stays; when the extensions stop it comes back.
+pub async fn extended_stays_in_hand(bench: &dyn Bench) {
+    let queue = bench.open().await;
+    publish(&*queue, "long").await;
+    let delivery = take(&*queue).await;
+    let nearly = bench.visibility() - Duration::from_millis(1);
+    for _ in 0..5 {
+        bench.pass(nearly).await;
+        let extended = queue.extend(&delivery.receipt, bench.visibility()).await.unwrap();
+        assert_eq!(extended, Settled::Done);
+    }
+    bench.pass(nearly).await;
+    assert_depth(&*queue, [0, 1, 0, 0]).await;
+    bench.pass(Duration::from_millis(1)).await;
+    assert_eq!(text(&take(&*queue).await), "long");
+    let extended = queue.extend(&delivery.receipt, bench.visibility()).await.unwrap();
+    assert_eq!(extended, Settled::Stale);
+}
+
+/// Late but alone: a delivery whose visibility ran out is still its holder's to settle until
+/// somebody else has it.
+pub async fn late_settlement_counts_while_nobody_else_took_it(bench: &dyn Bench) {
+    let queue = bench.open().await;
+    publish(&*queue, "slow").await;
+    let delivery = take(&*queue).await;
+    bench.pass(bench.visibility() * 3).await;
+    assert_eq!(settle(&*queue, &delivery, Settlement::Ack).await, Settled::Done);
+    assert_depth(&*queue, [0, 0, 0, 0]).await;
+}
+
+/// Nobody settles, extends or returns another's delivery.
+pub async fn stale_receipt_changes_nothing(bench: &dyn Bench) {
+    let (one, two) = (bench.open().await, bench.open().await);
+    publish(&*one, "contended").await;
+    let first = take(&*one).await;
+    bench.pass(bench.visibility()).await;
+    let second = take(&*two).await;
+    assert_ne!(first.receipt, second.receipt);
+
+    let later = Settlement::Later(Duration::from_secs(1));
+    for how in [Settlement::Ack, later, Settlement::HandBack] {
+        assert_eq!(settle(&*one, &first, how).await, Settled::Stale);
+    }
+    let extended = one.extend(&first.receipt, Duration::from_secs(9999)).await.unwrap();
+    assert_eq!(extended, Settled::Stale);
+    assert_depth(&*two, [0, 1, 0, 0]).await;
+    assert_eq!(settle(&*two, &second, Settlement::Ack).await, Settled::Done);
+
+    // Not even when a new message may live where the old one did.
+    publish(&*one, "new").await;
+    let new = take(&*two).await;
+    assert_eq!(settle(&*one, &second, Settlement::Ack).await, Settled::Stale);
+    assert_eq!(settle(&*two, &new, Settlement::Ack).await, Settled::Done);
+}
+
+/// A receipt of no delivery at all is stale, never an error or somebody's.
+pub async fn foreign_receipt_is_stale(bench: &dyn Bench) {
+    let queue = bench.open().await;
+    publish(&*queue, "safe").await;
+    let held = take(&*queue).await;
+    for text in ["", "1", "1:", ":", "1:0", "x:y", "9999:9999", "-1:-1", "1:99999999999999999999"] {
+        let settled = queue.settle(&Receipt::new(text), Settlement::Ack).await.unwrap();
+        assert_eq!(settled, Settled::Stale, "{text}");
+    }
+    assert_eq!(settle(&*queue, &held, Settlement::Ack).await, Settled::Done);
+}
+
+/// W2: a consumer that vanishes with messages in hand loses none of them.
+pub async fn crash_with_messages_in_hand_loses_none(bench: &dyn Bench) {
+    let queue = bench.open().await;
+    for n in 0..30 {
+        publish(&*queue, &n.to_string()).await;
+    }
+    for _ in 0..20 {
+        take(&*queue).await;
+    }
+    drop(queue);
+
+    let queue = bench.open().await;
+    bench.pass(bench.visibility()).await;
+    let mut seen = BTreeMap::new();
+    for _ in 0..30 {
+        let delivery = take(&*queue).await;
+        seen.insert(text(&delivery).parse::<u32>().unwrap(), delivery.deliveries);
+        assert_eq!(settle(&*queue, &delivery, Settlement::Ack).await, Settled::Done);
+    }
+    assert!(seen.keys().copied().eq(0..30));
+    assert_eq!(seen.values().filter(|deliveries| **deliveries == 2).count(), 20);
+    assert_depth(&*queue, [0, 0, 0, 0]).await;
+}
+
+/// W3: dead letters are listed in order, kept once per id, removable, and the depth is true.
+pub async fn dead_letters(bench: &dyn Bench) {
+    let queue = bench.open().await;
+    let letter = |id: &str, body: &str| DeadLetter {
+        id: id.to_owned(),
+        reason: "permanent".to_owned(),
+        message: Message::new(body.to_owned()).with("x-github-event", "pull_request"),
+    };
+    for (id, body) in [("b", "first"), ("a", "second"), ("b", "again"), ("c", "third")] {
+        queue.publish_dead(letter(id, body)).await.unwrap();
+    }
+    assert_depth(&*queue, [0, 0, 0, 3]).await;
+    let kept = [letter("b", "first"), letter("a", "second"), letter("c", "third")];
+    assert_eq!(queue.dead(100).await.unwrap(), kept);
+    assert_eq!(queue.dead(2).await.unwrap(), kept[..2]);
+    assert_eq!(queue.dead(0).await.unwrap(), []);
+
+    assert!(queue.remove_dead("a").await.unwrap());
+    assert!(!queue.remove_dead("a").await.unwrap());
+    assert!(!queue.remove_dead("never").await.unwrap());
+    drop(queue);
+    let queue = bench.open().await;
+    assert_depth(&*queue, [0, 0, 0, 2]).await;
+    queue.publish_dead(letter("a", "second")).await.unwrap();
+    let ids: Vec<_> = queue.dead(9).await.unwrap().into_iter().map(|letter| letter.id).collect();
+    assert_eq!(ids, ["b", "c", "a"]);
+}
+
+/// W4: 1,000 messages, 16 consumers, every kind of settlement: each is acknowledged once.
+pub async fn many_consumers_acknowledge_each_once(bench: &dyn Bench) {
+    const MESSAGES: usize = 1000;
+    let publishers: Vec<_> = futures_util::future::join_all((0..4).map(|_| bench.open())).await;
+    futures_util::future::join_all((0..MESSAGES).map(|n| {
+        let queue = &publishers[n % 4];
+        async move { publish(&**queue, &n.to_string()).await }
+    }))
+    .await;
+
+    let acknowledged = Arc::new(Mutex::new(HashMap::<String, usize>::new()));
+    let done = tokio_util::sync::CancellationToken::new();
+    let consumers: Vec<_> = (0..16)
+        .map(|n| {
+            let queue = publishers[n % 4].clone();
+            let (acknowledged, done) = (acknowledged.clone(), done.clone());
+            tokio::spawn(async move {
+                while let Some(delivery) = done.run_until_cancelled(queue.receive()).await {
+                    let delivery = delivery.unwrap();
+                    let how = match fastrand::u8(..4) {
+                        0 => Settlement::Later(Duration::ZERO),
+                        1 => Settlement::HandBack,
+                        _ => Settlement::Ack,
+                    };
+                    assert_eq!(settle(&*queue, &delivery, how).await, Settled::Done);
+                    if how == Settlement::Ack {
+                        let mut all = acknowledged.lock().unwrap();
+                        *all.entry(text(&delivery).to_owned()).or_default() += 1;
+                        if all.len() == MESSAGES {
+                            done.cancel();
+                        }
+                    }
+                }
+            })
+        })
+        .collect();
+    for consumer in consumers {
+        within(consumer).await.unwrap();
+    }
+    assert!(acknowledged.lock().unwrap().values().all(|times| *times == 1));
+    assert_depth(&*publishers[0], [0, 0, 0, 0]).await;
+}
+
+/// A wait that is dropped at any point takes no message with it.
+pub async fn cancelled_receive_loses_nothing(bench: &dyn Bench) {
+    const MESSAGES: usize = 100;
+    let queue = bench.open().await;
+    for n in 0..MESSAGES {
+        publish(&*queue, &n.to_string()).await;
+    }
+    let mut got = Vec::new();
+    while got.len() < MESSAGES {
+        // From "never polled" to "nearly always answered".
+        let patience = Duration::from_micros(fastrand::u64(..2000));
+        let Ok(delivery) = tokio::time::timeout(patience, queue.receive()).await else {
+            // What an abandoned wait had taken is back at the latest by then.
+            if fastrand::u8(..10) == 0 {
+                bench.pass(bench.visibility()).await;
+            }
+            continue;
+        };
+        let delivery = delivery.unwrap();
+        assert_eq!(settle(&*queue, &delivery, Settlement::Ack).await, Settled::Done);
+        got.push(text(&delivery).parse::<usize>().unwrap());
+    }
+    got.sort_unstable();
+    assert!(got.into_iter().eq(0..MESSAGES));
+    assert_depth(&*queue, [0, 0, 0, 0]).await;
+}
+
+/// A message as large as the limit passes whole; one byte more is refused for good, by size.
+pub async fn largest_message(bench: &dyn Bench) {
+    let queue = bench.open().await;
+    let limit = bench.limit();
+    let empty = Message::default().with("content-type", "application/json");
+    let body: Vec<u8> = (0..limit - empty.size()).map(|n| (n % 251) as u8).collect();
+    let largest = Message { body: Bytes::from(body.clone()), ..empty.clone() };
+    queue.publish(largest.clone(), NOW).await.unwrap();
+    let delivery = take(&*queue).await;
+    assert!(delivery.message == largest, "it came back changed");
+    settle(&*queue, &delivery, Settlement::Ack).await;
+
+    let body = Bytes::from([body, vec![0]].concat());
+    let error = queue.publish(Message { body, ..empty }, NOW).await.unwrap_err();
+    assert_eq!(error, QueueError::TooLarge { size: limit + 1, limit });
+    assert!(!error.is_transient() && !error.fault().is_transient());
+    assert_depth(&*queue, [0, 0, 0, 0]).await;
+}
+
+/// Headers and body arrive as they were sent: every byte value, empty ones, letters of any script.
+pub async fn bit_for_bit(bench: &dyn Bench) {
+    let queue = bench.open().await;
+    let every_byte: Vec<u8> = (0..=255).cycle().take(100_000).collect();
+    let messages = [
+        Message::new(every_byte).with("X-GitHub-Event", "pull_request"),
+        Message::new("").with("empty", "").with("unicode", "Grüße \u{1f600} \"quoted\" \\ 'x'"),
+        Message::new("{\"run\":\"\\u0000\"}").with("traceparent", "00-1-2-01"),
+        Message::default(),
+    ];
+    for message in &messages {
+        queue.publish(message.clone(), NOW).await.unwrap();
+    }
+    for message in messages {
+        let delivery = take(&*queue).await;
+        assert!(delivery.message == message, "{message:?} came back changed");
+        settle(&*queue, &delivery, Settlement::Ack).await;
+    }
+}
+
+macro_rules! suite {
+    ($($test:ident),* $(,)?) => {
+        suite!(@on own_file, [$($test),*]);
+        suite!(@on shared_file, [$($test),*]);
+    };
+    (@on $bench:ident, [$($test:ident),*]) => {
+        mod $bench {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $test() {
+                    super::$test(&super::super::bench::$bench().await).await;
+                }
+            )*
+        }
+    };
+}
+
+suite![
+    published_received_acknowledged,
+    waiting_consumer_is_woken,
+    first_in_first_out,
+    delayed_until_its_time,
+    waiting_consumer_sees_time_pass,
+    later_is_delivered_later_and_not_counted,
+    handed_back_is_ready_at_once,
+    unsettled_comes_back_counted,
+    extended_stays_in_hand,
+    late_settlement_counts_while_nobody_else_took_it,
+    stale_receipt_changes_nothing,
+    foreign_receipt_is_stale,
+    crash_with_messages_in_hand_loses_none,
+    dead_letters,
+    many_consumers_acknowledge_each_once,
+    cancelled_receive_loses_nothing,
+    largest_message,
+    bit_for_bit,
+];

@@ -1,0 +1,6 @@
+//! The queue port: one conformance suite for every queue, decoding, and processes that die.
+
+mod bench;
+mod conformance;
+mod decode;
+mod processes;

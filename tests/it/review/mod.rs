@@ -1,0 +1,3 @@
+//! The local review: forge, analysers, judge, output.
+
+mod rules;

@@ -1,0 +1,97 @@
+//! Every built-in rule keeps what its own examples say.
+
+use std::{collections::BTreeSet, fs, path::Path};
+
+use verdict::analysis::{LineSet, Lines, Ruleset, SourceText, rules};
+
+/// A name that stands for the language.
+fn file_name(language: &str) -> &'static str {
+    match language {
+        "Python" => "a.py",
+        "JavaScript" => "a.js",
+        "TypeScript" => "a.ts",
+        "Tsx" => "a.tsx",
+        "Go" => "a.go",
+        "Rust" => "a.rs",
+        "Java" => "A.java",
+        other => panic!("no file name for {other}"),
+    }
+}
+
+fn matches(set: &Ruleset, rule: &str, path: &str, text: &str) -> usize {
+    let touched = LineSet::all();
+    let source = SourceText { path, text, touched: &touched };
+    set.scan(source, &Lines::new(text)).iter().filter(|f| f.rule == rule).count()
+}
+
+/// R6: each invalid example yields exactly one finding of its rule in each language, each valid
+/// one none; a rule without both is not accepted.
+#[test]
+fn every_rule_keeps_its_examples() {
+    let set = Ruleset::built_in().unwrap();
+    let mut wrong = Vec::new();
+    for (file, text) in rules::BUILT_IN {
+        let rule = rules::read(file, text).unwrap();
+        assert!(!rule.valid.is_empty() && !rule.invalid.is_empty(), "{file} lacks examples");
+        assert_eq!(*file, format!("{}/{}.yml", rule.category, rule.id), "a rule lies by its name");
+        for language in &rule.languages {
+            let path = file_name(&language.to_string());
+            let expected =
+                rule.valid.iter().map(|e| (e, 0)).chain(rule.invalid.iter().map(|e| (e, 1)));
+            for (example, expected) in expected {
+                let found = matches(set, &rule.id, path, example);
+                if found != expected {
+                    wrong.push(format!(
+                        "{file} in {path}: {found} instead of {expected}:\n{example}"
+                    ));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Every rule file is listed, and every listed rule has a name of its own.
+#[test]
+fn every_rule_file_is_listed() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/analysis/rules");
+    let mut files = BTreeSet::new();
+    for category in fs::read_dir(&folder).unwrap().map(|e| e.unwrap().path()).filter(|p| p.is_dir())
+    {
+        for file in fs::read_dir(category).unwrap() {
+            let path = file.unwrap().path();
+            files.insert(path.strip_prefix(&folder).unwrap().to_str().unwrap().to_owned());
+        }
+    }
+    let listed: BTreeSet<String> = rules::BUILT_IN.iter().map(|(f, _)| (*f).to_owned()).collect();
+    assert_eq!(files, listed);
+    assert!(listed.len() >= 15);
+}
+
+/// Only what the change touches is reported, clipped to it.
+#[test]
+fn findings_lie_on_touched_lines() {
+    let set = Ruleset::built_in().unwrap();
+    let text = "breakpoint()\nrequests.get(\n    url,\n    verify=False,\n)\nbreakpoint()\n";
+    let touched: LineSet = [3..=4].into_iter().collect();
+    let found = set.scan(SourceText { path: "a.py", text, touched: &touched }, &Lines::new(text));
+    let places: Vec<_> =
+        found.iter().map(|f| (f.rule.as_str(), f.start_line, f.end_line)).collect();
+    assert_eq!(places, [("py-requests-no-verify", 4, 4)]);
+    assert_eq!(found[0].quote, "    verify=False,");
+}
+
+/// An ignore comment in the reviewed text is not obeyed.
+#[test]
+fn ignore_comments_of_the_change_are_not_obeyed() {
+    let set = Ruleset::built_in().unwrap();
+    assert_eq!(matches(set, "py-debugger", "a.py", "# ast-grep-ignore\nbreakpoint()\n"), 1);
+}
+
+/// A broken rule file names itself and the reason at the bottom.
+#[test]
+fn a_broken_rule_says_what_is_wrong() {
+    let text = rules::BUILT_IN[0].1.replace("\nrule:", "\nrule:\n  kind: no_such_kind\nold:");
+    let error = Ruleset::parse(&[("bad.yml", &text)]).err().unwrap().to_string();
+    assert!(error.contains("bad.yml") && error.contains("no_such_kind"), "{error}");
+}
