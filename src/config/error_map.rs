@@ -14,7 +14,7 @@ pub(super) fn bad_value(error: figment::Error) -> ConfigError {
         }
         other => other.to_string(),
     };
-    if let Some(example) = example(&key).filter(|_| !why.contains('`')) {
+    if let Some(example) = example(&key).filter(|_| !why.starts_with("expected `")) {
         why.push_str(&format!(" (for example `{example}`)"));
     }
     ConfigError::BadValue { key, source_name: source_name.to_owned(), why }

@@ -64,30 +64,34 @@ impl Layer {
 
 /// Refuses keys nobody knows, and secrets that are no text (before an error could quote them).
 fn check(path: &str, table: &Dict, source: &str, known: &[String]) -> Result<(), ConfigError> {
+    let bad = |key, why: &str| {
+        let (source_name, why) = (source.to_owned(), why.to_owned());
+        Err(ConfigError::BadValue { key, source_name, why })
+    };
     for (name, value) in table {
         let key = join(path, name);
-        let bad = |key: String, why: &str| {
-            Err(ConfigError::BadValue { key, source_name: source.to_owned(), why: why.to_owned() })
-        };
-        let is_section = known.iter().any(|known| known.starts_with(&format!("{key}.")));
-        if SECRETS.contains(&key.as_str()) {
-            if !value.as_str().is_some_and(|text| !text.trim().is_empty()) {
+        if known.contains(&key) {
+            let filled = value.as_str().is_some_and(|text| !text.trim().is_empty());
+            if SECRETS.contains(&key.as_str()) && !filled {
                 return bad(key, "expected text that is not empty");
             }
-        } else if known.contains(&key) {
-        } else if let Value::Dict(_, inner) = value
-            && (is_section || !inner.is_empty())
-        {
-            check(&key, inner, source, known)?;
-        } else if is_section {
-            return bad(key, "expected a table of settings");
-        } else {
-            let hint = nearest(&key, known).map(|near| format!("; did you mean `{near}`?"));
-            let hint = hint.unwrap_or_default();
-            return Err(ConfigError::UnknownKey { key, source_name: source.to_owned(), hint });
+            continue;
+        }
+        let is_section = known.iter().any(|known| known.starts_with(&format!("{key}.")));
+        match value {
+            Value::Dict(_, inner) if is_section || !inner.is_empty() => {
+                check(&key, inner, source, known)?;
+            }
+            _ if is_section => return bad(key, "expected a table of settings"),
+            _ => return Err(unknown(key, source, known)),
         }
     }
     Ok(())
+}
+
+fn unknown(key: String, source: &str, known: &[String]) -> ConfigError {
+    let hint = nearest(&key, known).map(|near| format!("; did you mean `{near}`?"));
+    ConfigError::UnknownKey { key, source_name: source.to_owned(), hint: hint.unwrap_or_default() }
 }
 
 /// What the text of a variable could mean, likeliest first.

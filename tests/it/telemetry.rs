@@ -1,0 +1,75 @@
+//! Logs: shape, filter, colours.
+
+use std::{
+    io,
+    sync::{Arc, Mutex},
+};
+
+use tracing_subscriber::fmt::MakeWriter;
+use verdict::telemetry::{LogFormat, LogOptions, Quiet, filter, init, subscriber};
+
+#[derive(Clone, Default)]
+struct Captured(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Captured {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl MakeWriter<'_> for Captured {
+    type Writer = Self;
+
+    fn make_writer(&self) -> Self {
+        self.clone()
+    }
+}
+
+fn logged(format: LogFormat, wanted: Option<&str>, quiet: Quiet, colour: bool) -> String {
+    let captured = Captured::default();
+    let filter = filter(wanted, quiet).unwrap();
+    let lines = subscriber(LogOptions { format }, filter, colour, captured.clone());
+    tracing::subscriber::with_default(lines, || {
+        tracing::debug!("quiet");
+        tracing::info!(run = "r1", "usual");
+        tracing::warn!("loud");
+    });
+    let bytes = captured.0.lock().unwrap().clone();
+    String::from_utf8(bytes).unwrap()
+}
+
+#[test]
+fn the_default_depends_on_the_command_and_the_variable_wins() {
+    let lines = |wanted, quiet| logged(LogFormat::Text, wanted, quiet, false).lines().count();
+    assert_eq!(lines(None, Quiet::Info), 2);
+    assert_eq!(lines(None, Quiet::Warn), 1);
+    assert_eq!(lines(Some(""), Quiet::Warn), 1);
+    assert_eq!(lines(Some("debug"), Quiet::Warn), 3);
+    assert_eq!(lines(Some("off"), Quiet::Info), 0);
+}
+
+#[test]
+fn json_lines_hold_their_fields_and_text_has_colour_only_when_asked() {
+    let json = logged(LogFormat::Json, None, Quiet::Info, false);
+    let first: serde_json::Value = serde_json::from_str(json.lines().next().unwrap()).unwrap();
+    assert_eq!((&first["level"], &first["run"]), (&"INFO".into(), &"r1".into()));
+    assert_eq!(first["message"], "usual");
+    assert!(!logged(LogFormat::Text, None, Quiet::Info, false).contains('\u{1b}'));
+    assert!(logged(LogFormat::Text, None, Quiet::Info, true).contains('\u{1b}'));
+}
+
+#[test]
+fn a_bad_filter_names_the_variable() {
+    let error = filter(Some("verdict=loudest"), Quiet::Info).unwrap_err().to_string();
+    assert!(error.starts_with("RUST_LOG "), "{error}");
+}
+
+#[test]
+fn starting_twice_is_harmless() {
+    init(LogOptions::default(), Quiet::Warn).unwrap();
+    init(LogOptions { format: LogFormat::Json }, Quiet::Info).unwrap();
+}
