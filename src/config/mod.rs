@@ -5,7 +5,7 @@
 //! set; a secret's value is never shown, not even in an error. What it never does: read the
 //! process's environment or keep anything global; the caller hands both in.
 //!
-//! Layout: one small file per section's options, [`place`] for URLs, `layer` for one source,
+//! Layout: one small file per section's options, `place` for URLs, `layer` for one source,
 //! `source` for files and variables, `keys` for the names, `describe` for `config show`.
 
 mod describe;
