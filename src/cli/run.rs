@@ -104,10 +104,10 @@ pub(super) async fn see_through(
     told: bool,
 ) -> Result<Ended, CliError> {
     let opened = workflow.open(&app.runtime, start, None, None).await?;
-    let (lease, reopen) = match opened.lease {
-        Some(lease) => (lease, None),
-        None => match take(app, opened.head).await? {
-            Taken::Lease(lease, reopen) => (lease, reopen),
+    let (held, reopen) = match opened.held {
+        Some(held) => (held, None),
+        None => match take(app, opened.opened.head).await? {
+            Taken::Lease(lease, reopen) => (lease.into(), reopen),
             Taken::Ended(head) => return recorded(app, workflow, &head).await,
         },
     };
@@ -115,10 +115,10 @@ pub(super) async fn see_through(
     let control = Control { drain: stop, ..Control::default() };
     let sender = broadcast::Sender::new(1024);
     let showing = tokio::spawn(progress::show(sender.subscribe(), told));
-    let run = lease.run.clone();
+    let run = held.lease.run.clone();
     let events = Events::new(run.clone(), app.runtime.clock.clone(), sender);
     let options = Options { events, control, reopen, ..Options::default() };
-    let ran = workflow.execute(&app.runtime, lease, options).await;
+    let ran = workflow.execute(&app.runtime, held, options).await;
     let ended = settle(app, run, ran?).await;
     // The last sender went with the execution.
     let _ = showing.await;

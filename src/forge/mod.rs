@@ -36,10 +36,10 @@ pub struct Range {
     pub head: String,
 }
 
-/// Which changes to review, before anybody looked.
+/// Which changes to review.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Selection {
-    /// What the branch at hand adds.
+    /// What this branch adds.
     Default,
     /// As written by a person.
     Range(String),
@@ -110,8 +110,12 @@ pub struct FileChange {
     /// The head side.
     pub head: Entry,
     /// Whether either side is binary.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub binary: bool,
+    /// Whether content of either side is not in the repository (a partial clone); then there are
+    /// no hunks.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unavailable: bool,
     /// Size of the head's content in bytes; `None` when absent or not to be had.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
@@ -153,11 +157,8 @@ pub enum Content {
 /// A code host: what changed, and the content of either side.
 #[async_trait]
 pub trait Forge: Send + Sync + 'static {
-    /// Finds the repository named by, or around, `place` and the two ends of `selection` in it.
-    ///
-    /// # Errors
-    /// When there is no repository, a revision is unknown, or there is nothing between the ends.
-    async fn resolve(&self, place: &Path, selection: &Selection) -> Result<Range>;
+    /// The repository around `folder`, and the two ends of `selection` in it.
+    async fn resolve(&self, folder: &Path, selection: &Selection) -> Result<Range>;
 
     /// Every path `range` changes.
     async fn changes(&self, range: &Range) -> Result<Vec<FileChange>>;

@@ -48,7 +48,7 @@ pub use record::{
     Body, CodecError, Envelope, Failure, Meta, Outcome, Record, Redo, Start, decode_meta,
 };
 pub use retry::{RetryPolicy, Waits};
-pub use runtime::{ClaimHow, Execute, NewSpec, ReopenFrom, Runtime};
+pub use runtime::{Begun, ClaimHow, Execute, Held, NewSpec, ReopenFrom, Runtime};
 pub use state::{Invalid, State, redact};
 pub use store::{Head, RunId, RunStatus, Store, StoreError};
 pub use summary::Timings;

@@ -130,6 +130,38 @@ pub struct ClaimHow {
     pub reopen: bool,
 }
 
+/// A run this process has claimed.
+#[derive(Debug, Clone)]
+pub struct Held {
+    /// The right to write to it.
+    pub lease: Lease,
+    /// What it holds, when that is known without asking the store.
+    loaded: Option<(Head, Vec<StoredRecord>)>,
+}
+
+impl From<Lease> for Held {
+    fn from(lease: Lease) -> Self {
+        Self { lease, loaded: None }
+    }
+}
+
+/// What [`Runtime::open`] found or made.
+#[derive(Debug, Clone)]
+pub struct Begun {
+    /// What the store says of it.
+    pub opened: Opened,
+    /// The run in hand, if it is new and was to be claimed.
+    pub held: Option<Held>,
+}
+
+impl std::ops::Deref for Begun {
+    type Target = Opened;
+
+    fn deref(&self) -> &Opened {
+        &self.opened
+    }
+}
+
 /// Where to go on from. See [`Execute::reopen`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReopenFrom {
@@ -238,7 +270,7 @@ impl Runtime {
         &self,
         graph: &Graph<S, D>,
         spec: NewSpec<S::Input>,
-    ) -> Result<Opened> {
+    ) -> Result<Begun> {
         let input = serde_json::value::to_raw_value(&spec.input)
             .map_err(|e| Fault::permanent(format!("the input has no JSON form: {e}")))?;
         let start = Start { input: input.into(), envelope: spec.envelope };
@@ -248,6 +280,7 @@ impl Runtime {
             entry: graph.entry.clone(),
         };
         let record = Record::<()> { at: self.clock.now(), meta, body: Body::Start(start) };
+        let record = record.encode(self.store.compresses())?;
         let id = spec.id.unwrap_or_else(RunId::random);
         let superseded = Meta::Superseded { by: id.clone() };
         let new = NewRun {
@@ -259,11 +292,16 @@ impl Runtime {
             subject: spec.subject,
             order: spec.order,
             not_before: spec.not_before,
-            records: vec![record.encode(self.store.compresses())?],
+            records: vec![record.clone()],
             asks: Vec::new(),
             claim: spec.claim.then(|| self.claim_as()),
         };
-        Ok(self.store.open(new).await?)
+        let opened = self.store.open(new).await?;
+        let held = opened
+            .lease
+            .clone()
+            .map(|lease| Held { lease, loaded: Some((opened.head.clone(), vec![record])) });
+        Ok(Begun { opened, held })
     }
 
     fn bare(&self, meta: &Meta) -> Result<StoredRecord> {
@@ -278,10 +316,12 @@ impl Runtime {
     pub async fn execute<S: State, D: Send + Sync + 'static>(
         &self,
         execute: Execute<S, D>,
-        lease: Lease,
+        held: impl Into<Held>,
     ) -> Result<Ran<S>> {
-        let Some((head, stored)) = self.store.load(&lease.run, 0).await? else {
-            return Err(Fault::permanent(format!("there is no run {}", lease.run)));
+        let Held { lease, loaded } = held.into();
+        let (head, stored) = match loaded {
+            Some(loaded) => loaded,
+            None => self.loaded(&lease.run).await?,
         };
         if !execute.versions.is_empty() && !execute.versions.contains(&head.workflow_version) {
             return Err(Fault::permanent(format!(

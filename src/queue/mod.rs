@@ -119,7 +119,7 @@ pub struct Depth {
 
 /// A durable queue with dead letters. Shared by any number of producers and consumers.
 ///
-/// Every call answers within bounded time, except [`receive`](Self::receive). An error is
+/// Every call answers within bounded time, except [`receive`](Self::receive), which waits. An error is
 /// classified ([`QueueError::fault`]); after a transient one the same call may be made again.
 #[async_trait]
 pub trait Queue: Send + Sync + 'static {
@@ -158,4 +158,9 @@ pub trait Queue: Send + Sync + 'static {
     /// Whether the queue can be reached and is as this build expects it, for readiness and for
     /// `verdict doctor`. The error says what is wrong and what to do.
     async fn check(&self) -> Result<(), QueueError>;
+
+    /// Stops receiving and hands back what was on its way to a consumer that is gone, so that
+    /// others have it at once. Waits end with an error. What consumers hold can still be settled.
+    /// Closing twice is harmless; dropping without closing only makes others wait.
+    async fn close(&self) -> Result<(), QueueError>;
 }

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use crate::{
     base::{Fault, FaultKind, TraceContext},
     graph::{
-        ClaimHow, Envelope, Events, Failure, Head, ReopenFrom, RunId, RunStatus, Stop,
+        self, Begun, ClaimHow, Envelope, Events, Failure, Head, ReopenFrom, RunId, RunStatus, Stop,
         store::{Claimed, Lease, RunFilter, hash_hex},
     },
     queue::{Decoded, Delivery, Job, Message, Webhook, decode, header},
@@ -168,8 +168,8 @@ impl Worker {
     ) -> Worked {
         let envelope = envelope_of(&delivery.message);
         let opened = workflow.open(&self.shared.runtime, start, Some(envelope), None).await;
-        let opened = match opened {
-            Ok(opened) => opened,
+        let Begun { opened, held } = match opened {
+            Ok(begun) => begun,
             Err(fault) if fault.kind == FaultKind::Permanent => {
                 return Worked::not_admitted(fault, delivery);
             }
@@ -178,8 +178,8 @@ impl Worker {
         for run in &opened.superseded {
             tracing::info!(%run, by = %opened.head.id, "run superseded");
         }
-        match opened.lease {
-            Some(lease) => self.execute(workflow, lease, opened.head, None).await,
+        match held {
+            Some(held) => self.execute(workflow, held, opened.head, None).await,
             None if opened.created => Worked::plain(Happened::Done),
             None if opened.head.status == RunStatus::Superseded => {
                 self.current_again(opened.head).await
@@ -257,7 +257,9 @@ impl Worker {
         let how = ClaimHow { early: reopen.is_some(), reopen: reopen.is_some() || revisit };
         let worked = match runtime.claim(&head.id, how).await {
             Err(error) => Worked::store(&error.into()),
-            Ok(Claimed::Yours(lease, head)) => self.execute(workflow, lease, *head, reopen).await,
+            Ok(Claimed::Yours(lease, head)) => {
+                self.execute(workflow, lease.into(), *head, reopen).await
+            }
             Ok(Claimed::Held(holder)) => {
                 Worked::plain(Happened::Held { left: holder.expires.since(now) })
             }
@@ -281,16 +283,17 @@ impl Worker {
     async fn execute(
         &self,
         workflow: &Arc<dyn AnyWorkflow>,
-        lease: Lease,
+        held: graph::Held,
         head: Head,
         reopen: Option<(String, ReopenFrom)>,
     ) -> Worked {
+        let lease = held.lease.clone();
         let runtime = &self.shared.runtime;
         let events =
             Events::new(head.id.clone(), runtime.clock.clone(), self.shared.events.clone());
         let control = self.shared.control.clone();
         let options = Options { events, control, reopen, ..Options::default() };
-        let ran = match workflow.execute(runtime, lease.clone(), options).await {
+        let ran = match workflow.execute(runtime, held, options).await {
             Ok(ran) => ran,
             Err(fault) => return broken(fault, lease, head),
         };

@@ -9,9 +9,8 @@ use super::{Admission, Event, Start, Workflow};
 use crate::{
     base::{Fault, Result, Timestamp},
     graph::{
-        Control, Drawing, Envelope, Events, Execute, Failure, Graph, GraphError, Head, NewSpec,
-        Ran, ReopenFrom, RunId, Runtime, State, Stop, Timings, redact,
-        store::{Lease, Letter, Opened},
+        Begun, Control, Drawing, Envelope, Events, Execute, Failure, Graph, GraphError, Head, Held,
+        NewSpec, Ran, ReopenFrom, RunId, Runtime, State, Stop, Timings, redact, store::Letter,
         testing::Faults,
     },
 };
@@ -171,7 +170,7 @@ pub trait AnyWorkflow: Send + Sync + 'static {
         start: Start<Arc<RawValue>>,
         envelope: Option<Envelope>,
         leave_until: Option<Timestamp>,
-    ) -> Result<Opened>;
+    ) -> Result<Begun>;
 
     /// Executes a run this process has claimed. See [`Runtime::execute`].
     ///
@@ -180,7 +179,7 @@ pub trait AnyWorkflow: Send + Sync + 'static {
     async fn execute(
         &self,
         runtime: &Runtime,
-        lease: Lease,
+        held: Held,
         options: Options,
     ) -> Result<Box<dyn AnyRan>>;
 
@@ -271,7 +270,7 @@ impl<W: Workflow> AnyWorkflow for Bound<W> {
         start: Start<Arc<RawValue>>,
         envelope: Option<Envelope>,
         leave_until: Option<Timestamp>,
-    ) -> Result<Opened> {
+    ) -> Result<Begun> {
         let input = super::read_input(W::NAME, &start.input)?;
         let spec = NewSpec::new(W::NAME, W::VERSION, input)
             .key(start.key)
@@ -287,7 +286,7 @@ impl<W: Workflow> AnyWorkflow for Bound<W> {
     async fn execute(
         &self,
         runtime: &Runtime,
-        lease: Lease,
+        held: Held,
         options: Options,
     ) -> Result<Box<dyn AnyRan>> {
         let execute = Execute {
@@ -299,7 +298,7 @@ impl<W: Workflow> AnyWorkflow for Bound<W> {
             reopen: options.reopen,
             ..Execute::new(self.graph.clone(), self.deps.clone())
         };
-        Ok(Box::new(runtime.execute(execute, lease).await?))
+        Ok(Box::new(runtime.execute(execute, held).await?))
     }
 
     async fn inspect(&self, runtime: &Runtime, run: &RunId) -> Result<Inspected> {

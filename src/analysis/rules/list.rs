@@ -34,5 +34,6 @@ pub const BUILT_IN: &[(&str, &str)] = rules![
     "security/py-yaml-load.yml",
     "security/rust-tls-unchecked.yml",
     "style/py-compare-none.yml",
+    "style/py-compare-not-none.yml",
     "style/py-empty-fstring.yml",
 ];

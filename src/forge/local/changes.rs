@@ -10,35 +10,97 @@ use crate::forge::{
 /// Beyond this many candidates renames are looked for by equal content only.
 const RENAME_LIMIT: &str = "-l2000";
 
-pub(super) async fn changes(git: &Git, range: &Range) -> Result<Vec<FileChange>> {
-    let attributes = no_attributes(&range.base, &range.head);
-    let ends = [range.base.as_str(), range.head.as_str()];
-    let common = ["diff-tree", "-r", "-M", RENAME_LIMIT, "--no-ext-diff", "--no-textconv"];
-    let listing = joined(&attributes, &common, &["--raw", "-z", "--no-abbrev"], &ends);
-    let mut files = parse_raw(&git.output(&listing).await?)?;
+/// More paths than this without content are too many to name on a command line.
+const MOST_MISSING: usize = 500;
 
-    let patch = ["-p", "-U0", "--full-index", "--no-color", "--diff-algorithm=histogram"];
-    let mut parser = PatchParser::default();
-    let args = joined(&attributes, &common, &patch, &ends);
-    git.lines(&args, PatchParser::PREFIX, |line| parser.line(line).map_err(garbled)).await?;
-    attach(&mut files, parser.finish().map_err(garbled)?)?;
+pub(super) async fn changes(git: &Git, range: &Range) -> Result<Vec<FileChange>> {
+    let files = match compared(git, range, &["-M", RENAME_LIMIT], &[]).await {
+        // Content that is not here stops git altogether; only its own paths shall suffer.
+        Err(error @ ForgeError::Git { .. }) => around_missing(git, range, error).await,
+        other => other,
+    };
+    let mut files = files?;
     measure(git, &mut files).await?;
     Ok(files)
 }
 
+/// The paths under `paths` with their hunks.
+async fn compared(
+    git: &Git,
+    range: &Range,
+    renames: &[&str],
+    paths: &[&str],
+) -> Result<Vec<FileChange>> {
+    let mut files = listed(git, range, renames, paths).await?;
+    let patch = ["-p", "-U0", "--full-index", "--no-color", "--diff-algorithm=histogram"];
+    let mut parser = PatchParser::default();
+    let args = [&diff_tree(range), renames, &patch, &ends(range), paths].concat();
+    git.lines(&args, PatchParser::PREFIX, |line| parser.line(line).map_err(garbled)).await?;
+    attach(&mut files, parser.finish().map_err(garbled)?)?;
+    Ok(files)
+}
+
+/// The paths under `paths` without their hunks.
+async fn listed(
+    git: &Git,
+    range: &Range,
+    renames: &[&str],
+    paths: &[&str],
+) -> Result<Vec<FileChange>> {
+    let raw = ["--raw", "-z", "--no-abbrev"];
+    let args = [&diff_tree(range), renames, &raw, &ends(range), paths].concat();
+    parse_raw(&git.output(&args).await?)
+}
+
+/// As [`changes`], in a repository that lacks some of the content: those paths come without
+/// hunks, the others without renames. If nothing is lacking, `error` was about something else.
+async fn around_missing(git: &Git, range: &Range, error: ForgeError) -> Result<Vec<FileChange>> {
+    let all = listed(git, range, &["--no-renames"], &[]).await?;
+    let blobs: Vec<String> =
+        all.iter().flat_map(|f| [f.base.blob.clone(), f.head.blob.clone()]).collect();
+    let sizes = batch::sizes(git, &blobs).await?;
+    let lacks = |entry: &Entry, size: Option<u64>| {
+        size.is_none() && !matches!(entry.kind, EntryKind::Absent | EntryKind::Submodule)
+    };
+    let (lacking, whole): (Vec<_>, Vec<_>) = all
+        .into_iter()
+        .zip(sizes.chunks_exact(2))
+        .partition(|(f, sizes)| lacks(&f.base, sizes[0]) || lacks(&f.head, sizes[1]));
+    if lacking.is_empty() || lacking.len() > MOST_MISSING {
+        return Err(error);
+    }
+    let mut files: Vec<FileChange> = lacking.into_iter().map(|(file, _)| file).collect();
+    for file in &mut files {
+        file.unavailable = true;
+    }
+    if !whole.is_empty() {
+        let out: Vec<String> =
+            files.iter().map(|f| format!(":(top,exclude,literal){}", f.path)).collect();
+        let paths = ["--", ":(top)"].into_iter().chain(out.iter().map(String::as_str));
+        let magic = Git { literal_paths: false, ..git.clone() };
+        files.extend(compared(&magic, range, &["--no-renames"], &paths.collect::<Vec<_>>()).await?);
+    }
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(files)
+}
+
+fn diff_tree(range: &Range) -> [&str; 5] {
+    let attributes = no_attributes(&range.base, &range.head);
+    [attributes, "diff-tree", "-r", "--no-ext-diff", "--no-textconv"]
+}
+
+fn ends(range: &Range) -> [&str; 2] {
+    [&range.base, &range.head]
+}
+
 /// Attributes are read from the empty tree. The flag needs git 2.41; its id depends on the
 /// repository's hash.
-fn no_attributes(base: &str, head: &str) -> [&'static str; 1] {
-    let long = base.len().max(head.len()) > 40;
-    [if long {
+fn no_attributes(base: &str, head: &str) -> &'static str {
+    if base.len().max(head.len()) > 40 {
         "--attr-source=6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"
     } else {
         "--attr-source=4b825dc642cb6eb9a060e54bf8d69288fbee4904"
-    }]
-}
-
-fn joined<'a>(a: &[&'a str], b: &[&'a str], c: &[&'a str], d: &[&'a str]) -> Vec<&'a str> {
-    [a, b, c, d].concat()
+    }
 }
 
 /// Reads `:<mode> <mode> <id> <id> <status>\0<path>\0[<path>\0]` records.
@@ -65,6 +127,7 @@ fn parse_raw(raw: &[u8]) -> Result<Vec<FileChange>> {
             base: Entry { kind: kind_of(old_mode), blob: old.to_owned() },
             head: Entry { kind: kind_of(new_mode), blob: new.to_owned() },
             binary: false,
+            unavailable: false,
             size: None,
             hunks: Vec::new(),
         });

@@ -72,11 +72,13 @@ const CLEARED: &[&str] = &[
 pub(super) struct Git {
     pub(super) options: GitOptions,
     pub(super) repo: PathBuf,
+    /// Whether paths are just that; otherwise they may carry pathspec magic.
+    pub(super) literal_paths: bool,
 }
 
 impl Git {
     pub(super) fn new(options: &GitOptions, repo: &Path) -> Self {
-        Self { options: options.clone(), repo: repo.to_owned() }
+        Self { options: options.clone(), repo: repo.to_owned(), literal_paths: true }
     }
 
     /// Runs `args` and answers what it wrote; not for answers that hold content.
@@ -178,7 +180,7 @@ impl Git {
             .env("GIT_TERMINAL_PROMPT", "0")
             .env("GIT_NO_REPLACE_OBJECTS", "1")
             .env("GIT_NO_LAZY_FETCH", "1")
-            .env("GIT_LITERAL_PATHSPECS", "1")
+            .env("GIT_LITERAL_PATHSPECS", if self.literal_paths { "1" } else { "0" })
             .env("GIT_ASKPASS", "false")
             .env("GIT_PAGER", "cat")
             .env("LC_ALL", "C")

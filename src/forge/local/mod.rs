@@ -21,7 +21,6 @@ use std::path::Path;
 use async_trait::async_trait;
 
 pub use git::GitOptions;
-use range::resolve;
 
 use self::git::Git;
 use super::{Content, FileChange, Forge, Range, Result, Selection};
@@ -50,8 +49,8 @@ impl LocalGit {
 
 #[async_trait]
 impl Forge for LocalGit {
-    async fn resolve(&self, place: &Path, selection: &Selection) -> Result<Range> {
-        resolve(&self.options, place, selection).await
+    async fn resolve(&self, folder: &Path, selection: &Selection) -> Result<Range> {
+        range::resolve(&self.options, folder, selection).await
     }
 
     async fn changes(&self, range: &Range) -> Result<Vec<FileChange>> {

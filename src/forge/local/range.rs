@@ -18,7 +18,11 @@ use crate::forge::{ForgeError, Range, Result, Selection};
 ///
 /// # Errors
 /// When the folder is in no repository, a revision is unknown, or there is nothing between them.
-pub async fn resolve(options: &GitOptions, folder: &Path, selection: &Selection) -> Result<Range> {
+pub(super) async fn resolve(
+    options: &GitOptions,
+    folder: &Path,
+    selection: &Selection,
+) -> Result<Range> {
     let repo = repository(options, folder).await?;
     let finder = Finder { git: Git::new(options, &repo) };
     let (base, head) = match selection {

@@ -1,5 +1,7 @@
 //! The embedded queue's dealings with its database.
 
+use std::time::Duration;
+
 use super::{
     super::{DeadLetter, Delivery, Depth, Message, QueueError, Receipt},
     Options,
@@ -18,11 +20,7 @@ pub(super) struct Inner {
 }
 
 impl Inner {
-    pub async fn publish(
-        &self,
-        message: Message,
-        delay: std::time::Duration,
-    ) -> Result<(), QueueError> {
+    pub async fn publish(&self, message: Message, delay: Duration) -> Result<(), QueueError> {
         self.write(Op::Publish { message, delay }).await.map(drop)
     }
 
@@ -45,23 +43,34 @@ impl Inner {
         }
     }
 
-    /// Takes at most `most` messages. An idle queue is only read.
-    pub async fn take(&self, most: usize) -> Result<Vec<(Key, Delivery)>, QueueError> {
-        if !self.any_ready().await? {
+    /// Takes at most `most` messages. Without a `hint` that there are any, looks before it writes.
+    pub async fn take(&self, most: usize, hint: bool) -> Result<Vec<(Key, Delivery)>, QueueError> {
+        if !hint && !self.any_ready().await? {
             return Ok(Vec::new());
         }
         let visibility = self.options.visibility;
         let answer = self.db.write::<QueueLane>(Op::Take { most, visibility }).await;
         let Answer::Taken(taken) = answer.map_err(fault)? else { return Ok(Vec::new()) };
-        match self.deliver(&taken).await {
-            Ok(deliveries) => Ok(deliveries),
-            Err(error) => {
-                for taken in taken {
-                    let _ = self.shift(taken.key, Move::Back).await;
+        let mut deliveries = Vec::with_capacity(taken.len());
+        let mut failed = Ok(());
+        for taken in taken {
+            let key = taken.key;
+            match self.deliver(taken).await {
+                Ok(delivery) => deliveries.push((key, delivery)),
+                Err(error) => {
+                    // Nobody can have it, so it goes back, and its neighbours go out.
+                    let _ = self.shift(key, Move::Back).await;
+                    failed = Err(error);
                 }
-                Err(error)
             }
         }
+        if deliveries.is_empty() { failed.map(|()| deliveries) } else { Ok(deliveries) }
+    }
+
+    /// Whether the writer can write.
+    pub async fn probe(&self) -> Result<(), QueueError> {
+        let nothing = Op::Take { most: 0, visibility: self.options.visibility };
+        self.db.write::<QueueLane>(nothing).await.map(drop).map_err(fault)
     }
 
     async fn any_ready(&self) -> Result<bool, QueueError> {
@@ -70,29 +79,23 @@ impl Inner {
         Ok(earliest.is_some_and(|at| at <= self.db.now()))
     }
 
-    /// Reads what was taken. Content never changes, so this need not keep the writer waiting.
-    async fn deliver(&self, taken: &[Taken]) -> Result<Vec<(Key, Delivery)>, QueueError> {
-        let ids: Vec<_> = taken.iter().map(|taken| taken.key.id).collect();
-        let mut db = self.reader().await?;
-        let mut contents =
-            sql::contents(&mut db, &ids).await.map_err(|error| self.read_failed(error))?;
-        taken
-            .iter()
-            .map(|Taken { key, deliveries, enqueued_at }| {
-                let message = contents.remove(&key.id).ok_or_else(|| {
-                    let file = self.db.path().display();
-                    Fault::permanent(format!("queue {file}: message {} has no content", key.id))
-                })?;
-                let delivery = Delivery {
-                    message,
-                    receipt: Receipt::new(key.to_string()),
-                    deliveries: *deliveries,
-                    enqueued_at: *enqueued_at,
-                    held_for: self.options.visibility,
-                };
-                Ok((*key, delivery))
-            })
-            .collect()
+    /// Completes what was taken. A large body is read here, so that the writer need not wait.
+    async fn deliver(&self, taken: Taken) -> Result<Delivery, QueueError> {
+        let body = match taken.body {
+            Some(body) => body,
+            None => {
+                let mut db = self.reader().await?;
+                let body = sql::body(&mut db, taken.key.id).await;
+                body.map_err(|error| self.read_failed(error))?
+            }
+        };
+        Ok(Delivery {
+            message: Message { headers: taken.headers, body },
+            receipt: Receipt::new(taken.key.to_string()),
+            deliveries: taken.deliveries,
+            enqueued_at: taken.enqueued_at,
+            held_for: self.options.visibility,
+        })
     }
 
     pub async fn dead(&self, limit: usize) -> Result<Vec<DeadLetter>, QueueError> {

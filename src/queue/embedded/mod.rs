@@ -135,7 +135,17 @@ impl Queue for Embedded {
     }
 
     async fn check(&self) -> Result<(), QueueError> {
-        self.inner.depth().await.map(drop)
+        self.inner.depth().await?;
+        self.inner.probe().await
+    }
+
+    async fn close(&self) -> Result<(), QueueError> {
+        let (done, closed) = oneshot::channel();
+        // A pump that has ended has nothing to hand back.
+        if self.calls.send(Call::Close(done)).is_ok() {
+            let _ = closed.await;
+        }
+        Ok(())
     }
 }
 

@@ -4,7 +4,7 @@
 //! by one statement. The task ends with the queue; what consumers hold then comes back when its
 //! visibility has run out.
 
-use std::sync::Arc;
+use std::{collections::VecDeque, sync::Arc};
 
 use tokio::{
     sync::{mpsc, oneshot},
@@ -25,6 +25,8 @@ pub(super) enum Call {
     Return(Key),
     /// Messages may have become ready.
     Look,
+    /// Put back what nobody took, then end.
+    Close(oneshot::Sender<()>),
 }
 
 pub(super) type Calls = mpsc::UnboundedSender<Call>;
@@ -56,8 +58,11 @@ pub(super) struct Pump {
     inner: Arc<Inner>,
     calls: Calls,
     inbox: mpsc::UnboundedReceiver<Call>,
-    waiting: std::collections::VecDeque<oneshot::Sender<Result<Parcel, QueueError>>>,
+    waiting: VecDeque<oneshot::Sender<Result<Parcel, QueueError>>>,
     returned: Vec<Key>,
+    /// Whether there is reason to think that messages are ready.
+    hint: bool,
+    closing: Vec<oneshot::Sender<()>>,
 }
 
 impl Pump {
@@ -66,22 +71,32 @@ impl Pump {
         calls: Calls,
         inbox: mpsc::UnboundedReceiver<Call>,
     ) -> Self {
-        Self { inner, calls, inbox, waiting: Default::default(), returned: Vec::new() }
+        Self {
+            inner,
+            calls,
+            inbox,
+            waiting: VecDeque::new(),
+            returned: Vec::new(),
+            hint: false,
+            closing: Vec::new(),
+        }
     }
 
-    /// Serves until it is aborted.
+    /// Serves until it is closed or aborted.
     pub(super) async fn run(mut self) {
         let mut look_again = Instant::now();
         loop {
             self.listen(look_again).await;
             self.put_back().await;
+            if !self.closing.is_empty() {
+                return self.end();
+            }
             self.waiting.retain(|waiter| !waiter.is_closed());
             let served = match self.waiting.len() {
                 0 => Ok(0),
                 _ => self.serve().await,
             };
             look_again = match served {
-                // There may be more where that came from.
                 Ok(1..) => Instant::now(),
                 Ok(0) => Instant::now() + self.inner.options.poll,
                 Err(error) => {
@@ -91,6 +106,13 @@ impl Pump {
                     Instant::now()
                 }
             };
+        }
+    }
+
+    fn end(mut self) {
+        self.inbox.close();
+        for done in self.closing.drain(..) {
+            let _ = done.send(());
         }
     }
 
@@ -117,7 +139,8 @@ impl Pump {
         match call {
             Call::Wait(waiter) => self.waiting.push_back(waiter),
             Call::Return(key) => self.returned.push(key),
-            Call::Look => {}
+            Call::Look => self.hint = true,
+            Call::Close(done) => self.closing.push(done),
         }
     }
 
@@ -131,8 +154,11 @@ impl Pump {
 
     /// Takes messages for those who wait; answers how many there were.
     async fn serve(&mut self) -> Result<usize, QueueError> {
-        let taken = self.inner.take(self.waiting.len()).await?;
+        let hint = std::mem::take(&mut self.hint);
+        let taken = self.inner.take(self.waiting.len(), hint).await?;
         let served = taken.len();
+        // There may be more where that came from.
+        self.hint = served > 0;
         for (key, delivery) in taken {
             let mut parcel = Parcel { content: Some((key, delivery)), calls: self.calls.clone() };
             // A waiter that has gone gives its place to the next.

@@ -7,7 +7,7 @@
 //! Lists travel as JSON in one parameter, so that a batch of any size is one prepared statement.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeMap, HashSet},
     fmt,
     sync::LazyLock,
     time::Duration,
@@ -17,12 +17,24 @@ use bytes::Bytes;
 use sqlx::{Row, SqliteConnection, sqlite::SqliteRow};
 
 use super::super::{DeadLetter, Depth, Message};
-use crate::{base::Timestamp, db::Rows};
+use crate::base::Timestamp;
 
 type Result<T> = std::result::Result<T, sqlx::Error>;
 
-static INSERT: LazyLock<Rows> = LazyLock::new(|| {
-    Rows::new("insert into queue_message (id, headers, body) values ", "(?, ?, ?)", "")
+/// Bodies up to this many bytes come with the taking; larger ones are read beside the writer.
+const INLINE: i64 = 64 * 1024;
+
+/// Inserts contents, by the number of rows there is room for: few texts stay prepared, and one
+/// round trip carries a whole group. Rows without an id are padding.
+static INSERT: LazyLock<[(usize, String); 4]> = LazyLock::new(|| {
+    [1, 4, 16, 64].map(|room| {
+        let rows = vec!["(?, ?, ?)"; room].join(", ");
+        let text = format!(
+            "insert into queue_message (id, headers, body)
+             select column1, column2, column3 from (values {rows}) where column1 is not null"
+        );
+        (room, text)
+    })
 });
 
 /// One delivery: the message and the token that whoever holds it can show.
@@ -46,11 +58,14 @@ impl fmt::Display for Key {
     }
 }
 
-/// A message just taken, its content still in the database.
+/// A message just taken.
 pub(super) struct Taken {
     pub key: Key,
     pub deliveries: u32,
     pub enqueued_at: Timestamp,
+    pub headers: BTreeMap<String, String>,
+    /// Absent when it is large: then it is still to be read.
+    pub body: Option<Bytes>,
 }
 
 /// Where a held message goes.
@@ -75,28 +90,35 @@ pub(super) async fn insert(
     if batch.is_empty() {
         return Ok(());
     }
-    let last = sqlx::query_scalar("select coalesce(max(id), 0) from queue_slot");
-    let last: i64 = last.fetch_one(&mut *db).await?;
-    let mut slots = Vec::with_capacity(batch.len());
-    let mut rows = Vec::with_capacity(batch.len());
-    for (id, (message, at)) in (last + 1..).zip(batch) {
-        slots.push((id, at.0, now.0));
-        rows.push((id, json(&message.headers)?, &message.body));
-    }
-    for (statement, piece) in INSERT.pieces(&rows) {
-        let mut query = sqlx::query(statement);
-        for (id, headers, body) in piece {
-            query = query.bind(id).bind(headers).bind(&body[..]);
-        }
-        query.execute(&mut *db).await?;
-    }
-    sqlx::query(
-        "insert into queue_slot (id, at, enqueued_at)
-         select value ->> 0, value ->> 1, value ->> 2 from json_each(?1)",
+    let slots: Vec<_> = batch.iter().map(|(_, at)| at.0).collect();
+    let mut ids: Vec<i64> = sqlx::query_scalar(
+        "insert into queue_slot (at, enqueued_at)
+         select value, ?2 from json_each(?1) order by key returning id",
     )
     .bind(json(&slots)?)
-    .execute(db)
+    .bind(now.0)
+    .fetch_all(&mut *db)
     .await?;
+    // Given in rising order, answered in any.
+    ids.sort_unstable();
+    let rows: Vec<_> = ids.into_iter().zip(batch.iter().map(|(message, _)| *message)).collect();
+    for piece in rows.chunks(64) {
+        insert_contents(db, piece).await?;
+    }
+    Ok(())
+}
+
+async fn insert_contents(db: &mut SqliteConnection, rows: &[(i64, &Message)]) -> Result<()> {
+    let fits = INSERT.iter().find(|(room, _)| *room >= rows.len());
+    let Some((room, statement)) = fits else { return Ok(()) };
+    let mut query = sqlx::query(statement.as_str());
+    for (id, message) in rows {
+        query = query.bind(id).bind(json(&message.headers)?).bind(&message.body[..]);
+    }
+    for _ in rows.len()..*room {
+        query = query.bind(None::<i64>).bind(None::<&str>).bind(None::<&[u8]>);
+    }
+    query.execute(db).await?;
     Ok(())
 }
 
@@ -116,11 +138,15 @@ pub(super) async fn take(
     let rows = sqlx::query(
         "update queue_slot set at = ?2, token = random(), deliveries = deliveries + 1
          where id in (select id from queue_slot where at <= ?1 order by at, id limit ?3)
-         returning id, token, deliveries, enqueued_at",
+         returning id, token, deliveries, enqueued_at,
+             (select headers from queue_message as m where m.id = queue_slot.id),
+             (select case when length(body) <= ?4 then body end
+              from queue_message as m where m.id = queue_slot.id)",
     )
     .bind(now.0)
     .bind(until.0)
     .bind(i64::try_from(most).unwrap_or(i64::MAX))
+    .bind(INLINE)
     .fetch_all(db)
     .await?;
     let mut taken = rows.iter().map(read_taken).collect::<Result<Vec<_>>>()?;
@@ -133,22 +159,16 @@ fn read_taken(row: &SqliteRow) -> Result<Taken> {
         key: Key { id: row.try_get(0)?, token: row.try_get(1)? },
         deliveries: u32::try_from(row.try_get::<i64, _>(2)?).unwrap_or(u32::MAX),
         enqueued_at: Timestamp(row.try_get(3)?),
+        headers: parse(row.try_get(4)?)?,
+        body: row.try_get::<Option<Vec<u8>>, _>(5)?.map(Bytes::from),
     })
 }
 
-/// The content of these messages, by id.
-pub(super) async fn contents(
-    db: &mut SqliteConnection,
-    ids: &[i64],
-) -> Result<HashMap<i64, Message>> {
-    let rows = sqlx::query(
-        "select id, headers, body from queue_message
-         where id in (select value from json_each(?1))",
-    )
-    .bind(json(&ids)?)
-    .fetch_all(db)
-    .await?;
-    rows.iter().map(|row| Ok((row.try_get(0)?, read_message(row, 1)?))).collect()
+/// The body of a message.
+pub(super) async fn body(db: &mut SqliteConnection, id: i64) -> Result<Bytes> {
+    let body = sqlx::query_scalar("select body from queue_message where id = ?1").bind(id);
+    let body: Vec<u8> = body.fetch_one(db).await?;
+    Ok(Bytes::from(body))
 }
 
 /// Moves messages on, each only for who still holds it; answers for each whether that was so.
@@ -186,14 +206,14 @@ pub(super) async fn shift(
     }
     if !plan.gone.is_empty() {
         let ids = json(&plan.gone)?;
-        sqlx::query("delete from queue_slot where id in (select value from json_each(?1))")
-            .bind(&ids)
-            .execute(&mut *db)
-            .await?;
-        sqlx::query("delete from queue_message where id in (select value from json_each(?1))")
-            .bind(&ids)
-            .execute(db)
-            .await?;
+        sqlx::query(
+            "delete from queue_slot where id in (select value from json_each(?));
+             delete from queue_message where id in (select value from json_each(?))",
+        )
+        .bind(&ids)
+        .bind(&ids)
+        .execute(db)
+        .await?;
     }
     Ok(answers)
 }
@@ -296,8 +316,11 @@ fn json(value: &impl serde::Serialize) -> Result<String> {
     serde_json::to_string(value).map_err(|error| sqlx::Error::Encode(Box::new(error)))
 }
 
+fn parse(headers: &str) -> Result<BTreeMap<String, String>> {
+    serde_json::from_str(headers).map_err(|error| sqlx::Error::Decode(Box::new(error)))
+}
+
 fn read_message(row: &SqliteRow, first: usize) -> Result<Message> {
-    let headers = serde_json::from_str(row.try_get(first)?)
-        .map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
+    let headers = parse(row.try_get(first)?)?;
     Ok(Message { headers, body: Bytes::from(row.try_get::<Vec<u8>, _>(first + 1)?) })
 }

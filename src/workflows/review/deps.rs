@@ -1,6 +1,6 @@
 //! What the nodes of a review need from outside.
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use tokio::sync::Semaphore;
 
@@ -40,6 +40,8 @@ impl Default for Limits {
 pub struct ReviewDeps {
     /// Where changes come from.
     pub forge: Arc<dyn Forge>,
+    /// Folders whose repositories a job may name; any when absent.
+    pub allow: Option<Vec<PathBuf>>,
     /// How much is read.
     pub limits: Limits,
     /// The compiled rules.
@@ -50,7 +52,7 @@ pub struct ReviewDeps {
 }
 
 impl ReviewDeps {
-    /// What the reviews of one forge need.
+    /// What a review of changes from `forge` needs.
     ///
     /// # Errors
     /// When a built-in rule does not compile.
@@ -59,6 +61,7 @@ impl ReviewDeps {
         let processors = std::thread::available_parallelism().map_or(2, usize::from);
         Ok(Self {
             forge,
+            allow: None,
             texts: Texts::new(limits.remembered),
             limits,
             rules,

@@ -2,7 +2,7 @@
 
 use super::{
     deps::ReviewDeps,
-    input::ReviewInput,
+    input::Target,
     settings::{self, Settings},
     state::{Ingested, ReviewFile},
     texts::{self, facts},
@@ -22,8 +22,8 @@ const SETTINGS_BYTES: u64 = 256 * 1024;
 ///
 /// # Errors
 /// When the forge does not answer, or what was asked for is not there.
-pub async fn ingest(deps: &ReviewDeps, input: &ReviewInput) -> Result<Ingested> {
-    let range = input.resolve(&*deps.forge).await?;
+pub async fn ingest(deps: &ReviewDeps, target: &Target) -> Result<Ingested> {
+    let range = target.range().clone();
     let (settings, mut findings) = read_settings(deps, &range).await?;
     let changes = deps.forge.changes(&range).await?;
     let mut files = plan(changes, &settings)?;
@@ -109,6 +109,8 @@ fn unreviewable(change: &FileChange) -> Option<&'static str> {
         (Status::Deleted, _) | (_, EntryKind::Absent) => Some("deleted"),
         (_, EntryKind::Submodule) => Some("submodule"),
         (_, EntryKind::Symlink) => Some("symbolic link"),
+        // Whoever reads it will find out, and say so.
+        _ if change.unavailable => None,
         _ if change.binary => Some("binary"),
         _ if globs::is_vendored(&change.path) => Some("vendored"),
         _ if globs::is_generated(&change.path) => Some("generated"),

@@ -1,12 +1,15 @@
-//! What a review is asked for, and what names it.
+//! What a review is asked for, what it starts from, and what names it.
 
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::forge::{Forge, Range, Result, Selection};
+use crate::{
+    base::{Fault, Result},
+    forge::{Forge, Range, Selection},
+};
 
-/// The input of a review job: a local repository and the two revisions.
+/// A review job's input: a local repository and two revisions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReviewInput {
@@ -16,36 +19,75 @@ pub struct ReviewInput {
     pub base: String,
     /// Compared to.
     pub head: String,
-    /// Anything here makes it another review of the same commits.
+    /// Sets this review apart from others of the same commits; without it, asking again finds
+    /// the review there is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fresh: Option<String>,
 }
 
+impl From<Range> for ReviewInput {
+    fn from(range: Range) -> Self {
+        Self { repo: range.repo.into(), base: range.base, head: range.head, fresh: None }
+    }
+}
+
+/// What a review starts from: names that no longer move.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "forge", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Target {
+    /// A repository on this machine.
+    Local(Range),
+}
+
 impl ReviewInput {
-    /// The repository and the two object ids this stands for now.
+    /// What this stands for now.
     ///
     /// # Errors
     /// When the folder is no repository, a revision is unknown, or nothing lies between them.
-    pub async fn resolve(&self, forge: &dyn Forge) -> Result<Range> {
+    pub async fn resolve(&self, forge: &dyn Forge) -> Result<Target> {
         let ends = Selection::Ends { base: self.base.clone(), head: self.head.clone() };
-        forge.resolve(&self.repo, &ends).await
+        Ok(Target::Local(forge.resolve(&self.repo, &ends).await?))
+    }
+
+    /// The run's key: the same repository and commits are the same review, unless asked afresh.
+    pub fn key(&self, target: &Target) -> String {
+        let key = target.key();
+        self.fresh.as_ref().map_or(key.clone(), |fresh| format!("{key}#{fresh}"))
     }
 }
 
-impl From<Range> for ReviewInput {
-    fn from(range: Range) -> Self {
-        Self {
-            repo: Path::new(&range.repo).to_owned(),
-            base: range.base,
-            head: range.head,
-            fresh: None,
+impl Target {
+    /// The two ends.
+    pub fn range(&self) -> &Range {
+        match self {
+            Self::Local(range) => range,
         }
     }
-}
 
-/// The key of a local review: the same repository and commits are the same review, unless it was
-/// asked to be a fresh one.
-pub fn key(range: &Range, fresh: Option<&str>) -> String {
-    let again = fresh.map(|fresh| format!("#{fresh}")).unwrap_or_default();
-    format!("local:{}:{}..{}{again}", range.repo, range.base, range.head)
+    /// What is reviewed, in one line.
+    pub fn key(&self) -> String {
+        match self {
+            Self::Local(Range { repo, base, head }) => format!("local:{repo}:{base}..{head}"),
+        }
+    }
+
+    /// Refuses a repository outside the folders (canonical paths) a job may name; `None` allows
+    /// any.
+    ///
+    /// # Errors
+    /// Permanent, with the setting that would allow it.
+    pub fn check_allowed(&self, allowed: Option<&[PathBuf]>) -> Result<()> {
+        let Self::Local(range) = self;
+        let repo = Path::new(&range.repo);
+        match allowed {
+            Some(folders) if !folders.iter().any(|f| repo.starts_with(f)) => {
+                Err(Fault::permanent(format!(
+                    "jobs may not name `{}`; allow its folder in forge.local.allow",
+                    range.repo
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
 }

@@ -173,7 +173,7 @@ fn same(a: &Finding, b: &Finding) -> bool {
     };
     let (a, b) = (words(&a.title), words(&b.title));
     let common = a.intersection(&b).count();
-    common > 0 && common * 2 >= a.len().max(b.len())
+    common * 2 > a.len().max(b.len())
 }
 
 /// Finds out whether findings stand on the lines they quote.

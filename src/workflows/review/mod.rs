@@ -33,7 +33,7 @@ use self::agents::{AGENTS, Agent};
 pub use self::{
     deps::{Limits, ReviewDeps},
     ingest::ingest,
-    input::{ReviewInput, key},
+    input::{ReviewInput, Target},
     judge::{Judgement, Verdict},
     state::{AgentReport, Ingested, Outcome, Published, ReviewFile, ReviewState, ReviewUpdate},
 };
@@ -65,7 +65,7 @@ impl Workflow for Review {
     fn graph() -> Result<Graph<ReviewState, ReviewDeps>, GraphError> {
         let mut graph = GraphBuilder::new();
         graph.node("ingest", |ctx: Ctx| async move {
-            let change = ingest(ctx.deps(), &ctx.state().input).await?;
+            let change = ingest(ctx.deps(), &ctx.state().target).await?;
             ctx.progress("files", &change.files.len());
             Ok::<_, NodeError>(ReviewUpdate::Ingested(change))
         });
@@ -88,15 +88,14 @@ impl Workflow for Review {
         Some(report::text(state, &report::About::default(), false))
     }
 
-    async fn admit(deps: &ReviewDeps, event: &Event) -> Result<Admission<ReviewInput>> {
+    async fn admit(deps: &ReviewDeps, event: &Event) -> Result<Admission<Target>> {
         match event {
             Event::Job { input, .. } => {
                 let input: ReviewInput = read_input(Self::NAME, input)?;
-                let range = input.resolve(&*deps.forge).await?;
-                let (subject, order) = (None, 0);
-                let key = key(&range, input.fresh.as_deref());
-                let input = ReviewInput { fresh: input.fresh, ..range.into() };
-                Ok(Admission::Start(Start { key, subject, order, input }))
+                let target = input.resolve(&*deps.forge).await?;
+                target.check_allowed(deps.allow.as_deref())?;
+                let (key, subject) = (input.key(&target), None);
+                Ok(Admission::Start(Start { key, subject, order: 0, input: target }))
             }
             Event::Webhook { event, .. } => {
                 Ok(Admission::Ignore { reason: format!("no forge for `{event}` is configured") })

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{input::ReviewInput, judge::Judgement, settings::Settings};
+use super::{input::Target, judge::Judgement, settings::Settings};
 use crate::{
     analysis::{Category, Finding},
     forge::{FileChange, Range},
@@ -18,8 +18,8 @@ use crate::{
 /// The state of a review.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReviewState {
-    /// What was asked for.
-    pub input: ReviewInput,
+    /// What it starts from.
+    pub target: Target,
     /// What ingest found; absent before.
     pub ingested: Option<Ingested>,
     /// What each agent reported.
@@ -116,11 +116,11 @@ pub enum Published {
 }
 
 impl State for ReviewState {
-    type Input = ReviewInput;
+    type Input = Target;
     type Update = ReviewUpdate;
 
-    fn new(input: ReviewInput) -> Self {
-        Self { input, ingested: None, agents: BTreeMap::new(), judgement: None, published: None }
+    fn new(target: Target) -> Self {
+        Self { target, ingested: None, agents: BTreeMap::new(), judgement: None, published: None }
     }
 
     fn validate(&self, update: &ReviewUpdate) -> Result<(), Invalid> {

@@ -145,16 +145,15 @@ async fn one(deps: &ReviewDeps, file: &FileChange, content: Content) -> Reading 
 
 fn read(file: &FileChange, content: Content, limits: &Limits, rules: &Ruleset) -> Reading {
     let skipped = |why: String| Reading { skipped: Some(why), ..Reading::default() };
+    let gone = Some("its content is not in the repository".to_owned());
     let (text, lossy) = match content {
+        _ if file.unavailable => return Reading { failed: gone, ..Reading::default() },
         Content::Text { text, lossy } => (text, lossy),
         Content::Binary => return skipped("binary".into()),
         Content::TooLarge(size) => {
             return skipped(format!("too large ({size} bytes, limit {})", limits.file_bytes));
         }
-        Content::Missing => {
-            let failed = Some("its content is not in the repository".to_owned());
-            return Reading { failed, ..Reading::default() };
-        }
+        Content::Missing => return Reading { failed: gone, ..Reading::default() },
     };
     let touched: LineSet = file.added().collect();
     let masked = secrets::mask(text);

@@ -2,11 +2,13 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
+    pin::pin,
     sync::{Arc, Mutex},
     time::Duration,
 };
 
 use bytes::Bytes;
+use futures_util::FutureExt;
 use verdict::queue::{
     DeadLetter, Delivery, Depth, Message, Queue, QueueError, Receipt, Settled, Settlement,
 };
@@ -68,9 +70,12 @@ pub async fn published_received_acknowledged(bench: &dyn Bench) {
 /// A consumer that was waiting first is woken by a message published later.
 pub async fn waiting_consumer_is_woken(bench: &dyn Bench) {
     let (near, far) = (bench.open().await, bench.open().await);
-    let waiting = tokio::spawn(async move { take(&*near).await });
-    publish(&*far, "hello").await;
-    assert_eq!(text(&waiting.await.unwrap()), "hello");
+    for queue in [&near, &far] {
+        let mut waiting = pin!(take(&*near));
+        assert!((&mut waiting).now_or_never().is_none());
+        publish(&**queue, "hello").await;
+        assert_eq!(text(&waiting.await), "hello");
+    }
 }
 
 /// Messages come out in the order they went in.
@@ -78,6 +83,8 @@ pub async fn first_in_first_out(bench: &dyn Bench) {
     let queue = bench.open().await;
     for n in 0..20 {
         publish(&*queue, &n.to_string()).await;
+        // Some share their moment, some do not.
+        bench.pass(Duration::from_millis(n % 2)).await;
     }
     for n in 0..20 {
         let delivery = take(&*queue).await;
@@ -107,10 +114,10 @@ pub async fn delayed_until_its_time(bench: &dyn Bench) {
 pub async fn waiting_consumer_sees_time_pass(bench: &dyn Bench) {
     let queue = bench.open().await;
     queue.publish(Message::new("late"), Duration::from_secs(3600)).await.unwrap();
-    let consumer = queue.clone();
-    let waiting = tokio::spawn(async move { take(&*consumer).await });
+    let mut waiting = pin!(take(&*queue));
+    assert!((&mut waiting).now_or_never().is_none());
     bench.pass(Duration::from_secs(3600)).await;
-    assert_eq!(text(&waiting.await.unwrap()), "late");
+    assert_eq!(text(&waiting.await), "late");
 }
 
 /// "Back later" waits its time, lets others pass, and is never counted.
@@ -135,9 +142,10 @@ pub async fn handed_back_is_ready_at_once(bench: &dyn Bench) {
     publish(&*queue, "first").await;
     bench.pass(Duration::from_secs(1)).await;
     publish(&*queue, "second").await;
-    for _ in 0..50 {
+    for _ in 0..20 {
         let delivery = take(&*queue).await;
         assert_eq!((text(&delivery), delivery.deliveries), ("first", 1));
+        bench.pass(Duration::from_secs(1)).await;
         assert_eq!(settle(&*queue, &delivery, Settlement::HandBack).await, Settled::Done);
         assert_eq!(settle(&*queue, &delivery, Settlement::HandBack).await, Settled::Stale);
     }
@@ -214,6 +222,25 @@ pub async fn stale_receipt_changes_nothing(bench: &dyn Bench) {
     let new = take(&*two).await;
     assert_eq!(settle(&*one, &second, Settlement::Ack).await, Settled::Stale);
     assert_eq!(settle(&*two, &new, Settlement::Ack).await, Settled::Done);
+}
+
+/// Of several settlements at once exactly one counts; extensions do not get in each other's way.
+pub async fn settled_once_however_many_ask(bench: &dyn Bench) {
+    let queue = &*bench.open().await;
+    for how in [Settlement::Ack, Settlement::HandBack, Settlement::Later(Duration::ZERO)] {
+        publish(queue, "contended").await;
+        let delivery = &take(queue).await;
+        let extensions = (0..10).map(|_| queue.extend(&delivery.receipt, bench.visibility()));
+        let extended = futures_util::future::try_join_all(extensions).await.unwrap();
+        assert_eq!(extended, [Settled::Done; 10]);
+        let settlements = (0..10).map(|_| settle(queue, delivery, how));
+        let settled = futures_util::future::join_all(settlements).await;
+        assert_eq!(settled.iter().filter(|settled| **settled == Settled::Done).count(), 1);
+        if how != Settlement::Ack {
+            settle(queue, &take(queue).await, Settlement::Ack).await;
+        }
+        assert_depth(queue, [0, 0, 0, 0]).await;
+    }
 }
 
 /// A receipt of no delivery at all is stale, never an error or somebody's.
@@ -350,6 +377,29 @@ pub async fn cancelled_receive_loses_nothing(bench: &dyn Bench) {
     assert_depth(&*queue, [0, 0, 0, 0]).await;
 }
 
+/// W5: a closed queue gives nothing more out and keeps nothing to itself; what is in hand can
+/// still be settled.
+pub async fn closed_keeps_nothing(bench: &dyn Bench) {
+    let queue = bench.open().await;
+    for body in ["held", "free"] {
+        publish(&*queue, body).await;
+    }
+    let held = take(&*queue).await;
+    // Dropped at every stage of being served, so that some parcels are on their way.
+    for _ in 0..20 {
+        let patience = Duration::from_micros(fastrand::u64(..500));
+        if let Ok(delivery) = tokio::time::timeout(patience, queue.receive()).await {
+            settle(&*queue, &delivery.unwrap(), Settlement::HandBack).await;
+        }
+    }
+    queue.close().await.unwrap();
+    queue.close().await.unwrap();
+    assert!(within(queue.receive()).await.is_err());
+    assert_depth(&*queue, [1, 1, 0, 0]).await;
+    assert_eq!(settle(&*queue, &held, Settlement::Ack).await, Settled::Done);
+    assert_eq!(text(&take(&*bench.open().await).await), "free");
+}
+
 /// A message as large as the limit passes whole; one byte more is refused for good, by size.
 pub async fn largest_message(bench: &dyn Bench) {
     let queue = bench.open().await;
@@ -418,11 +468,13 @@ suite![
     extended_stays_in_hand,
     late_settlement_counts_while_nobody_else_took_it,
     stale_receipt_changes_nothing,
+    settled_once_however_many_ask,
     foreign_receipt_is_stale,
     crash_with_messages_in_hand_loses_none,
     dead_letters,
     many_consumers_acknowledge_each_once,
     cancelled_receive_loses_nothing,
+    closed_keeps_nothing,
     largest_message,
     bit_for_bit,
 ];

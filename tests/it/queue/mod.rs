@@ -3,4 +3,5 @@
 mod bench;
 mod conformance;
 mod decode;
+mod embedded;
 mod processes;

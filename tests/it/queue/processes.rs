@@ -22,8 +22,8 @@ fn say(line: &str) {
 }
 
 /// Consumes for ever, saying what it got before it acknowledges it, and what it acknowledged after.
-async fn consume(file: &Path, consumers: usize) {
-    let queue = &*open_file(file, Duration::from_millis(300)).await;
+async fn consume(file: &Path, consumers: usize, visibility: Duration) {
+    let queue = &*open_file(file, visibility).await;
     say("ready");
     futures_util::future::join_all((0..consumers).map(|_| async move {
         loop {
@@ -111,7 +111,7 @@ fn assert_once(said: &[String], messages: usize) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_processes_share_one_file() {
     if let Some(file) = std::env::var_os(FILE) {
-        return consume(Path::new(&file), 4).await;
+        return consume(Path::new(&file), 4, Duration::from_secs(30)).await;
     }
     const MESSAGES: usize = 400;
     let folder = tempfile::tempdir().unwrap();
@@ -145,7 +145,7 @@ async fn many_processes_share_one_file() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_consumers_lose_nothing() {
     if let Some(file) = std::env::var_os(FILE) {
-        return consume(Path::new(&file), 8).await;
+        return consume(Path::new(&file), 8, Duration::from_millis(300)).await;
     }
     const MESSAGES: usize = 300;
     let folder = tempfile::tempdir().unwrap();

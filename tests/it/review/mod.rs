@@ -1,3 +1,10 @@
 //! The local review: forge, analysers, judge, output.
 
+mod checks;
+mod diff;
+mod flow;
+mod forge;
+mod judge;
 mod rules;
+mod secrets;
+mod support;

@@ -46,8 +46,8 @@ pub fn json(state: &ReviewState, about: &About) -> String {
     let judgement = state.judgement.as_ref();
     let report = Report {
         run: &about.run,
-        base: range.map_or(&state.input.base, |r| &r.base),
-        head: range.map_or(&state.input.head, |r| &r.head),
+        base: range.map_or(&state.target.range().base, |r| &r.base),
+        head: range.map_or(&state.target.range().head, |r| &r.head),
         verdict: verdict(state),
         findings: findings(state).into_iter().map(shown).collect(),
         left_out: judgement.map(|j| j.left_out).unwrap_or_default(),

@@ -1,0 +1,69 @@
+//! The checks that need no grammar.
+
+use verdict::analysis::{LineSet, Ruleset, SourceText, analyse, checks};
+
+fn rules(path: &str, text: &str) -> Vec<(String, u32)> {
+    let touched = LineSet::all();
+    let found = analyse(Ruleset::built_in().unwrap(), SourceText { path, text, touched: &touched });
+    found.into_iter().map(|f| (f.rule, f.start_line)).collect()
+}
+
+fn one(rule: &str, line: u32) -> Vec<(String, u32)> {
+    vec![(rule.to_owned(), line)]
+}
+
+#[test]
+fn conflict_markers_need_all_three() {
+    let all = "a\n<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> topic\n";
+    assert_eq!(rules("a.cfg", all), one("conflict-marker", 2));
+    assert_eq!(rules("a.cfg", "a\n<<<<<<< HEAD\nb\n"), []);
+    assert_eq!(rules("README.rst", "Title\n=======\n"), []);
+}
+
+#[test]
+fn hidden_characters_are_named() {
+    assert_eq!(rules("a.c", "if (a\u{202e}b)\n"), one("bidi-control", 1));
+    assert_eq!(rules("a.c", "x\u{200b}y\n"), one("invisible-character", 1));
+    assert_eq!(rules("a.c", "\"ünïcødé 👩‍👩‍👧\"\n"), []);
+    assert_eq!(rules("a.md", "x\u{200b}y\n"), []);
+}
+
+#[test]
+fn work_left_undone_needs_a_reference() {
+    assert_eq!(rules("a.c", "x; // TODO tidy up\n"), one("todo-without-reference", 1));
+    for fine in [
+        "// TODO(ada): tidy",
+        "// TODO #12",
+        "// TODO ABC-12",
+        "// see https://x.org TODO",
+        "todoList // TODOS",
+        "TODO = 1",
+    ] {
+        assert_eq!(rules("a.c", fine), [], "{fine}");
+    }
+}
+
+#[test]
+fn files_as_a_whole() {
+    let facts = checks::FileFacts {
+        path: "a.md",
+        binary: false,
+        content_changed: true,
+        size: Some(10),
+        became_executable: true,
+        text: Some("# x"),
+    };
+    let rules = |facts| checks::file(facts).into_iter().map(|f| f.rule).collect::<Vec<_>>();
+    assert_eq!(rules(facts), ["unexpected-executable"]);
+    assert!(rules(checks::FileFacts { text: Some("#!/bin/sh"), ..facts }).is_empty());
+    assert!(rules(checks::FileFacts { path: "run", ..facts }).is_empty());
+    let large = checks::FileFacts {
+        binary: true,
+        size: Some(5 << 20),
+        became_executable: false,
+        text: None,
+        ..facts
+    };
+    assert_eq!(rules(large), ["large-binary"]);
+    assert!(rules(checks::FileFacts { size: Some(1000), ..large }).is_empty());
+}

@@ -1,0 +1,129 @@
+//! The judge, as a table.
+
+use std::collections::HashMap;
+
+use verdict::{
+    analysis::{Category, Confidence, Finding, Severity, Side, Source, assign_fingerprints},
+    workflows::review::{judge::select, settings::Settings},
+};
+
+const TEXT: &str = "one\n  two\nthree\ntwo\nfour\nfive\n";
+
+fn finding(rule: &str, line: u32, quote: &str) -> Finding {
+    let mut finding = [Finding {
+        fingerprint: String::new(),
+        agent: Category::Logic,
+        rule: rule.into(),
+        path: "a.py".into(),
+        side: Side::Right,
+        start_line: line,
+        end_line: line,
+        severity: Severity::Medium,
+        confidence: Confidence::hundredths(80),
+        title: format!("{rule} happened"),
+        body: String::new(),
+        suggestion: Some("x".into()),
+        quote: quote.into(),
+        source: Source::Model,
+    }];
+    assign_fingerprints(&mut finding);
+    let [finding] = finding;
+    finding
+}
+
+fn texts() -> HashMap<String, String> {
+    HashMap::from([("a.py".into(), TEXT.into())])
+}
+
+/// P5: a finding stands on the line it quotes, or is moved to the only one near, or is dropped.
+#[test]
+fn findings_are_anchored_by_their_quote() {
+    for (line, quote, expected) in [
+        (1, "one", Some(1)),
+        (2, "two", Some(2)),
+        (3, "  one ", Some(1)),
+        (9, "five", Some(6)),
+        (3, "two", None),
+        (1, "absent", None),
+        (5, "", None),
+        (900, "five", None),
+    ] {
+        let (shown, left_out) =
+            select(vec![finding("r", line, quote)], &texts(), &Settings::default());
+        assert_eq!(shown.first().map(|f| f.start_line), expected, "{line} {quote}");
+        assert_eq!(left_out.unanchored, usize::from(expected.is_none()));
+        let moved = expected.is_some_and(|e| e != line);
+        assert!(!moved || shown[0].suggestion.is_none(), "a moved suggestion is not safe");
+    }
+    let mut other = finding("r", 1, "one");
+    other.path = "unknown.py".into();
+    assert!(select(vec![other], &texts(), &Settings::default()).0.is_empty());
+}
+
+/// P5: what says the same about a line is said once, by whoever says it best.
+#[test]
+fn findings_of_several_agents_are_merged() {
+    let named = |rule: &str, title: &str, severity, line, quote: &str| Finding {
+        title: title.into(),
+        severity,
+        ..finding(rule, line, quote)
+    };
+    let found = vec![
+        named("a", "SQL is put together from values", Severity::Medium, 1, "one"),
+        named("b", "The SQL statement is put together from values", Severity::High, 1, "one"),
+        named("c", "The certificate is unchecked", Severity::Low, 1, "one"),
+        named("a", "SQL is put together from values", Severity::Medium, 3, "three"),
+    ];
+    let (shown, left_out) = select(found, &texts(), &Settings::default());
+    let shown: Vec<_> = shown.iter().map(|f| (f.rule.as_str(), f.start_line)).collect();
+    assert_eq!(shown, [("b", 1), ("a", 3), ("c", 1)]);
+    assert_eq!(left_out.merged, 1);
+}
+
+/// P1, P5: thresholds and the cap leave out the least important, and count it.
+#[test]
+fn thresholds_and_cap_count_what_they_leave_out() {
+    let settings = Settings { max_findings: 2, min_severity: Severity::Low, ..Settings::default() };
+    let with = |rule: &str, severity, hundredths, line, quote: &str| Finding {
+        severity,
+        confidence: Confidence::hundredths(hundredths),
+        ..finding(rule, line, quote)
+    };
+    let found = vec![
+        with("info", Severity::Info, 99, 1, "one"),
+        with("unsure", Severity::High, 40, 1, "one"),
+        with("low", Severity::Low, 99, 3, "three"),
+        with("medium", Severity::Medium, 90, 5, "four"),
+        with("high", Severity::High, 50, 6, "five"),
+    ];
+    let (shown, left_out) = select(found, &texts(), &settings);
+    assert_eq!(shown.iter().map(|f| f.rule.as_str()).collect::<Vec<_>>(), ["high", "medium"]);
+    assert_eq!((left_out.below_threshold, left_out.over_cap), (2, 1));
+}
+
+/// Fingerprints survive moving lines and tell equal lines apart.
+#[test]
+fn fingerprints_are_stable_and_distinct() {
+    let mut before =
+        [finding("r", 1, "  x = 1"), finding("r", 2, "x  =  1"), finding("q", 1, "x = 1")];
+    let mut after =
+        [finding("r", 41, "x = 1"), finding("r", 77, "x = 1"), finding("q", 50, "x = 1")];
+    assign_fingerprints(&mut before);
+    assign_fingerprints(&mut after);
+    for (b, a) in before.iter().zip(&after) {
+        assert_eq!(b.fingerprint, a.fingerprint);
+    }
+    assert_ne!(before[0].fingerprint, before[1].fingerprint);
+    assert_ne!(before[0].fingerprint, before[2].fingerprint);
+}
+
+/// Confidence is written with two decimals and refuses what is no share.
+#[test]
+fn confidence_round_trips() {
+    for hundredths in 0..=100 {
+        let confidence = Confidence::hundredths(hundredths);
+        let text = serde_json::to_string(&confidence).unwrap();
+        assert_eq!(serde_json::from_str::<Confidence>(&text).unwrap(), confidence);
+    }
+    assert!(serde_json::from_str::<Confidence>("1.5").is_err());
+}

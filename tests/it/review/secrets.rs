@@ -1,0 +1,124 @@
+//! Secrets are found, masked in place, and never told.
+
+use verdict::{
+    analysis::{LineSet, secrets},
+    workflows::review::report::{About, json, text},
+};
+
+use super::support::Repo;
+
+/// Made up, and put together here so that no scanner takes this file for a leak.
+fn samples() -> Vec<(&'static str, String)> {
+    let key: String = (0..3).map(|_| "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAo\n").collect();
+    vec![
+        (
+            "secret-private-key",
+            format!("-----BEGIN RSA PRIVATE {}-----\n{key}-----END RSA PRIVATE KEY-----", "KEY"),
+        ),
+        ("secret-aws-access-key", format!("id = {}{}", "AKIA", "J4QZ7MVRT2PLWX5K")),
+        (
+            "secret-aws-secret-key",
+            format!("aws_secret_access_key = \"{}{}\"", "q8Zr1LmT5vXw", "Y2nBc7Dk9FgHj3KpQsUaEi64")
+                .replace("Ei64", "Ei64oR0t"),
+        ),
+        (
+            "secret-github-token",
+            format!("t = '{}_{}'", "ghp", "q8Zr1LmT5vXwY2nBc7Dk9FgHj3KpQsUaEi64"),
+        ),
+        ("secret-gitlab-token", format!("t = '{}-{}'", "glpat", "q8Zr1LmT5vXwY2nBc7Dk")),
+        (
+            "secret-slack-token",
+            format!("t = '{}-{}'", "xoxb", "2749105836-8301947265-q8Zr1LmT5vXwY2nBc7Dk9FgH"),
+        ),
+        ("secret-stripe-live-key", format!("t = '{}_{}'", "sk_live", "q8Zr1LmT5vXwY2nBc7Dk9FgH")),
+        (
+            "secret-google-api-key",
+            format!("t = '{}{}'", "AIza", "Syq8Zr1LmT5vXwY2nBc7Dk9FgHj3KpQsUaE"),
+        ),
+        ("secret-npm-token", format!("t = '{}_{}'", "npm", "q8Zr1LmT5vXwY2nBc7Dk9FgHj3KpQsUaEi64")),
+        (
+            "secret-connection-password",
+            format!("url = postgres://app:{}@db.internal/app", "q8Zr1LmT5vXw"),
+        ),
+        ("secret-hardcoded-credential", format!("db_password = \"{}\"", "q8Zr1LmT5vXw")),
+    ]
+}
+
+/// The part of a sample that must never be seen again.
+fn hidden(sample: &str) -> &str {
+    ["q8Zr1LmT5vXw", "J4QZ7MVRT2PLWX5K", "MIIEvQIBADANBgkqhki"]
+        .into_iter()
+        .find(|s| sample.contains(s))
+        .unwrap()
+}
+
+#[test]
+fn every_sample_is_found_and_masked_in_place() {
+    assert!(secrets::all_kinds_work());
+    for (rule, sample) in samples() {
+        let text = format!("before\n{sample}\nafter\n");
+        let masked = secrets::mask(text.clone());
+        assert_eq!(masked.text.len(), text.len(), "{rule}");
+        assert_eq!(masked.text.lines().count(), text.lines().count(), "{rule}");
+        assert!(!masked.text.contains(hidden(&sample)), "{rule}: {}", masked.text);
+        assert!(masked.text.starts_with("before\n") && masked.text.ends_with("\nafter\n"));
+        let rules: Vec<_> =
+            masked.findings("a.cfg", &LineSet::all()).into_iter().map(|f| f.rule).collect();
+        assert_eq!(rules, [rule], "{sample}");
+        assert!(masked.findings("a.cfg", &[9..=9].into_iter().collect()).is_empty());
+        assert_eq!(
+            secrets::mask(masked.text.clone()).text,
+            masked.text,
+            "masking twice changes nothing"
+        );
+    }
+}
+
+#[test]
+fn stand_ins_and_references_are_left_alone() {
+    for text in [
+        "password = \"changeme123456\"",
+        "password: \"${DB_PASSWORD}\"",
+        "token = os.environ['API_TOKEN']",
+        "api_key = \"your_api_key_here_1\"",
+        "AKIAIOSFODNN7EXAMPLE",
+        "postgres://user:password@localhost/db",
+        "secret = \"this is a plain sentence\"",
+        "url = https://example.org:8080/path@v2",
+        "passwordField = \"password-input-2\"",
+        "if text.contains(\"-----BEGIN PRIVATE KEY-----\") {",
+        "token_url = \"https://auth0.internal/oauth2/token\"",
+        "postgres://app:{password}@{host}/db",
+        "secret_name: \"kubernetes-io-tls\"",
+    ] {
+        let masked = secrets::mask(text.to_owned());
+        assert!(!masked.any(), "{text} became {}", masked.text);
+    }
+}
+
+/// R6: what is stored and shown holds no secret: not the state, the output, or a fingerprint.
+#[tokio::test]
+async fn no_secret_is_stored_or_shown() {
+    let repo = Repo::new();
+    repo.write("a.py", "x = 1\n").commit("base");
+    let all: Vec<String> = samples().into_iter().map(|(_, s)| s).collect();
+    // A rule matches on the very line of a secret, so that its quote would hold it.
+    let line = format!(
+        "requests.get(u, verify=False, headers={{'k': 'glpat-{}'}})\n",
+        "q8Zr1LmT5vXwY2nBc7Dk"
+    );
+    repo.write("a.py", format!("x = 1\n{line}")).write("all.cfg", all.join("\n")).commit("leak");
+    let state = repo.review("HEAD^!").await;
+    let about = About::default();
+    let seen =
+        [serde_json::to_string(&state).unwrap(), json(&state, &about), text(&state, &about, true)];
+    for seen in seen {
+        for sample in &all {
+            assert!(!seen.contains(hidden(sample)), "{seen}");
+        }
+    }
+    let found = super::support::found(&state);
+    assert!(found.contains(&"secret-gitlab-token a.py:2-2".into()), "{found:?}");
+    assert!(found.contains(&"py-requests-no-verify a.py:2-2".into()), "{found:?}");
+    assert_eq!(state.judgement.unwrap().verdict.word(), "changes_requested");
+}

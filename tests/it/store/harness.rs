@@ -1,0 +1,202 @@
+//! Places to store in, and short ways to say what is stored.
+
+use std::{any::Any, path::Path, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use tempfile::TempDir;
+use verdict::{
+    base::{Clock, ManualClock, Timestamp, keyed::Keyed},
+    checkpoint::{Memory, SqliteStore},
+    db::{Sqlite, SqliteOptions},
+    graph::store::{
+        Append, Claim, ClaimAs, Claimed, Head, HeadChange, Hold, Lease, Letter, LetterReason,
+        LetterState, NewRun, Opened, RunId, RunStatus, Store, StoreError, StoredRecord,
+    },
+};
+
+pub const START: Timestamp = Timestamp(1_700_000_000_000);
+pub const TTL: Duration = Duration::from_secs(60);
+pub const SECOND: Duration = Duration::from_secs(1);
+
+/// A store to test, its keyed side, and its time.
+pub struct Place {
+    pub store: Arc<dyn Store>,
+    pub keyed: Arc<dyn Keyed>,
+    clock: Clock,
+    hand: ManualClock,
+    close: Box<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>,
+    _keep: Box<dyn Any + Send + Sync>,
+}
+
+impl Place {
+    /// Lets the store's time pass.
+    pub async fn pass(&self, by: Duration) {
+        self.hand.advance(by);
+    }
+
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    pub async fn done(self) {
+        (self.close)().await;
+    }
+
+    pub async fn open(&self, new: NewRun) -> Opened {
+        self.store.open(new).await.unwrap()
+    }
+
+    /// Opens a run and claims it.
+    pub async fn hold(&self, name: &str) -> Lease {
+        self.hold_new(run(name)).await
+    }
+
+    pub async fn hold_new(&self, new: NewRun) -> Lease {
+        self.open(NewRun { claim: Some(by("holder")), ..new }).await.lease.unwrap()
+    }
+
+    pub async fn claim(&self, name: &str) -> Claimed {
+        self.store.claim(claim(name)).await.unwrap()
+    }
+
+    pub async fn head(&self, name: &str) -> Head {
+        self.store.head(&id(name)).await.unwrap().unwrap()
+    }
+
+    pub async fn records(&self, name: &str) -> Vec<StoredRecord> {
+        let (head, records) = self.store.load(&id(name), 0).await.unwrap().unwrap();
+        assert_eq!(head.version, records.len() as u64);
+        records
+    }
+
+    /// Appends one record that sets this status and releases the lease.
+    pub async fn end(&self, lease: &Lease, status: RunStatus) {
+        let version = self.store.head(&lease.run).await.unwrap().unwrap().version;
+        let append = Append {
+            head: HeadChange { status, ..change() },
+            hold: Hold::Release,
+            ..append(lease, version, &["end"])
+        };
+        self.store.append(append).await.unwrap();
+    }
+
+    /// A run that has come to this status.
+    pub async fn run_in(&self, new: NewRun, status: RunStatus) {
+        let lease = self.hold_new(new).await;
+        self.end(&lease, status).await;
+    }
+}
+
+pub async fn memory() -> Place {
+    let (clock, hand) = Clock::manual(START);
+    let store = Arc::new(Memory::new(clock.clone()));
+    let close = Box::new(|| -> BoxFuture<'static, ()> { Box::pin(async {}) });
+    Place { keyed: store.clone(), store, clock, hand, close, _keep: Box::new(()) }
+}
+
+pub async fn sqlite_file() -> Place {
+    let folder = TempDir::new().unwrap();
+    let (clock, hand) = Clock::manual(START);
+    let db = open_db(folder.path(), clock.clone()).await;
+    let store = Arc::new(SqliteStore::new(db.clone()));
+    let close = Box::new(move || -> BoxFuture<'static, ()> {
+        let db = db.clone();
+        Box::pin(async move { db.close().await.unwrap() })
+    });
+    Place { keyed: store.clone(), store, clock, hand, close, _keep: Box::new(folder) }
+}
+
+pub async fn open_db(folder: &Path, clock: Clock) -> Sqlite {
+    let options = SqliteOptions { clock, ..SqliteOptions::default() };
+    Sqlite::open(folder.join("store.db"), options).await.unwrap()
+}
+
+pub fn id(name: &str) -> RunId {
+    RunId::of("flow", name)
+}
+
+pub fn record(text: &str) -> StoredRecord {
+    StoredRecord { meta: Bytes::copy_from_slice(text.as_bytes()), payload: None }
+}
+
+pub fn run(name: &str) -> NewRun {
+    NewRun {
+        id: id(name),
+        workflow: "flow".into(),
+        workflow_version: 1,
+        key: name.into(),
+        subject: None,
+        order: 0,
+        not_before: None,
+        records: vec![record("started")],
+        asks: Vec::new(),
+        superseded: record("superseded"),
+        claim: None,
+    }
+}
+
+/// A run about something.
+pub fn about(name: &str, subject: &str, order: i64) -> NewRun {
+    NewRun { subject: Some(subject.into()), order, ..run(name) }
+}
+
+pub fn by(owner: &str) -> ClaimAs {
+    ClaimAs { owner: owner.into(), ttl: TTL }
+}
+
+pub fn claim(name: &str) -> Claim {
+    Claim { run: id(name), by: by("claimer"), early: false, reopen: false }
+}
+
+pub fn change() -> HeadChange {
+    HeadChange {
+        status: RunStatus::Running,
+        not_before: None,
+        executions: 0,
+        active: Duration::ZERO,
+        error: None,
+    }
+}
+
+pub fn append(lease: &Lease, expected: u64, records: &[&str]) -> Append {
+    Append {
+        lease: lease.clone(),
+        expected,
+        batch: fastrand::u128(..),
+        records: records.iter().map(|text| record(text)).collect(),
+        head: change(),
+        asks: Vec::new(),
+        letter: None,
+        hold: Hold::Keep(TTL),
+    }
+}
+
+pub fn letter(name: &str) -> Letter {
+    Letter {
+        id: name.into(),
+        reason: LetterReason::Permanent,
+        state: LetterState::Open,
+        run: None,
+        workflow: Some("flow".into()),
+        node: Some("judge".into()),
+        error: "it broke".into(),
+        executions: 1,
+        first_at: START,
+        last_at: START,
+        headers: [("traceparent".to_owned(), "00-ü".to_owned())].into(),
+        payload: Bytes::from_static(b"{\"body\":\xff}"),
+        confirmed: false,
+    }
+}
+
+pub fn yours(claimed: Claimed) -> (Lease, Head) {
+    match claimed {
+        Claimed::Yours(lease, head) => (lease, *head),
+        other => panic!("not claimed: {other:?}"),
+    }
+}
+
+pub fn fenced<T: std::fmt::Debug>(answer: Result<T, StoreError>) {
+    assert_eq!(answer.unwrap_err(), StoreError::Fenced);
+}
