@@ -70,7 +70,8 @@ impl App {
             QueueUrl::Embedded(path) => {
                 let path = path.clone().unwrap_or_else(|| PathBuf::from("verdict.db"));
                 let file = files.open("queue.url", &path).await?;
-                let options = embedded::Options { ..embedded::Options::default() };
+                let visibility = settings.queue.visibility;
+                let options = embedded::Options { visibility, ..embedded::Options::default() };
                 Arc::new(embedded::Embedded::open(file, options))
             }
             other => return Err(AppError::new("queue.url", format!("{other} is not built in"))),
@@ -98,6 +99,9 @@ impl App {
     /// Ends cleanly: what was handed to a database file is written.
     pub async fn close(self) {
         let Self { runtime, queue, workflows, files, .. } = self;
+        if let Err(error) = queue.close().await {
+            tracing::warn!(%error, "closing the queue failed");
+        }
         drop((runtime, queue, workflows));
         for file in files {
             if let Err(error) = file.close().await {

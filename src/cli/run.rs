@@ -10,8 +10,8 @@ use crate::{
     app::App,
     base::Fault,
     graph::{
-        ClaimHow, Control, Events, Failure, Head, ReopenFrom, RunId, RunStatus, Stop,
-        store::{Claimed, Lease},
+        ClaimHow, Control, Events, Failure, Head, Held, ReopenFrom, RunId, RunStatus, Stop,
+        store::Claimed,
     },
     workflows::{Admission, AnyRan, AnyWorkflow, Event, Options, Start},
 };
@@ -104,29 +104,42 @@ pub(super) async fn see_through(
     told: bool,
 ) -> Result<Ended, CliError> {
     let opened = workflow.open(&app.runtime, start, None, None).await?;
-    let (held, reopen) = match opened.held {
-        Some(held) => (held, None),
-        None => match take(app, opened.opened.head).await? {
-            Taken::Lease(lease, reopen) => (lease.into(), reopen),
-            Taken::Ended(head) => return recorded(app, workflow, &head).await,
-        },
+    let mut found = match opened.held {
+        Some(held) => Taken::Held(held, None),
+        None => take(app, opened.opened.head).await?,
     };
     let stop = signal::stop_token();
-    let control = Control { drain: stop, ..Control::default() };
-    let sender = broadcast::Sender::new(1024);
-    let showing = tokio::spawn(progress::show(sender.subscribe(), told));
-    let run = held.lease.run.clone();
-    let events = Events::new(run.clone(), app.runtime.clock.clone(), sender);
-    let options = Options { events, control, reopen, ..Options::default() };
-    let ran = workflow.execute(&app.runtime, held, options).await;
-    let ended = settle(app, run, ran?).await;
-    // The last sender went with the execution.
-    let _ = showing.await;
-    ended
+    loop {
+        let (held, reopen) = match found {
+            Taken::Held(held, reopen) => (held, reopen),
+            Taken::Ended(head) => return recorded(app, workflow, &head).await,
+        };
+        let control = Control { drain: stop.clone(), ..Control::default() };
+        let sender = broadcast::Sender::new(1024);
+        let showing = tokio::spawn(progress::show(sender.subscribe(), told));
+        let run = held.lease.run.clone();
+        let events = Events::new(run.clone(), app.runtime.clock.clone(), sender);
+        let options = Options { events, control, reopen, ..Options::default() };
+        let ran = workflow.execute(&app.runtime, held, options).await?;
+        // The last sender goes with the execution.
+        if *ran.stop() == Stop::Ended {
+            // Somebody claimed it to reopen it and died before its log said so.
+            found = take(app, now(app, &run).await?).await?;
+            continue;
+        }
+        let ended = settle(app, run, ran).await;
+        let _ = showing.await;
+        return ended;
+    }
+}
+
+async fn now(app: &App, run: &RunId) -> Result<Head, CliError> {
+    let head = app.runtime.store.head(run).await.map_err(Fault::from)?;
+    head.ok_or_else(|| CliError::failed(format!("run {run} was deleted")))
 }
 
 enum Taken {
-    Lease(Lease, Option<(String, ReopenFrom)>),
+    Held(Held, Option<(String, ReopenFrom)>),
     Ended(Box<Head>),
 }
 
@@ -145,7 +158,7 @@ async fn take(app: &App, head: Head) -> Result<Taken, CliError> {
         match app.runtime.claim(&id, how).await.map_err(Fault::from)? {
             Claimed::Yours(lease, _) => {
                 let why = reopen.then(|| ("asked for again".to_owned(), ReopenFrom::Failed));
-                return Ok(Taken::Lease(lease, why));
+                return Ok(Taken::Held(lease.into(), why));
             }
             Claimed::Held(holder) if !said => {
                 said = true;
@@ -154,8 +167,7 @@ async fn take(app: &App, head: Head) -> Result<Taken, CliError> {
             _ => {}
         }
         sleep(Duration::from_millis(200)).await;
-        let now = app.runtime.store.head(&id).await.map_err(Fault::from)?;
-        head = now.ok_or_else(|| CliError::failed(format!("run {id} was deleted")))?;
+        head = now(app, &id).await?;
     }
 }
 

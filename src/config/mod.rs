@@ -165,6 +165,9 @@ impl Settings {
         if let Some(feature) = self.store.url.missing() {
             return Err(self.bad("store.url", &without(feature)));
         }
+        if let Some((name, why)) = self.queue.fault() {
+            return Err(self.bad(&format!("queue.{name}"), why));
+        }
         if let Some((name, why)) = self.worker.fault() {
             return Err(self.bad(&format!("worker.{name}"), why));
         }

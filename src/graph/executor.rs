@@ -387,16 +387,17 @@ impl<S: State, D: Send + Sync + 'static> Execution<S, D> {
         if self.start_tasks(tasks, &mut running).await? {
             return self.cut_short(&mut running).await;
         }
-        let mut draining = false;
+        let (mut draining, mut recorded) = (false, false);
         while !running.is_empty() {
             // What has ended is durable before anything is waited for.
             self.flush().await?;
-            if draining {
+            if draining && recorded {
                 running.shutdown().await;
                 return self.give_back().await.map(Some);
             }
             match self.wait(&mut running, &mut draining).await? {
                 Waited::Answered(answers) => {
+                    recorded = draining;
                     let mut cancelled = false;
                     for answered in answers {
                         cancelled |= self.take(answered).await?;

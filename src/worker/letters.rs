@@ -116,6 +116,11 @@ impl DeadLetters {
     /// Records the confirmation in the run, unless a living worker is about to.
     async fn claimed_elsewhere(&self, letter: &Letter) -> Result<bool> {
         let Some(run) = &letter.run else { return Ok(false) };
+        // A run that goes on again is not to be touched: the letter is about what was before.
+        match self.runtime.store.head(run).await? {
+            Some(head) if head.status == RunStatus::Failed => {}
+            _ => return Ok(false),
+        }
         let how = ClaimHow { early: true, reopen: true };
         let (lease, head) = match self.runtime.claim(run, how).await? {
             Claimed::Yours(lease, head) => (lease, head),

@@ -248,11 +248,10 @@ impl Worker {
             return Worked::plain(Happened::Done).of(&name);
         }
         let Some(workflow) = self.shared.workflows.get(&name) else {
-            let error = format!("there is no workflow `{name}` here");
-            return Worked::because(Happened::UnknownVersion { since: Duration::ZERO }, error);
+            return self.foreign(head);
         };
         if !workflow.versions().contains(&head.workflow_version) {
-            return self.foreign_version(head);
+            return self.foreign(head);
         }
         let how = ClaimHow { early: reopen.is_some(), reopen: reopen.is_some() || revisit };
         let worked = match runtime.claim(&head.id, how).await {
@@ -269,7 +268,8 @@ impl Worker {
         worked.of(&name)
     }
 
-    fn foreign_version(&self, head: Head) -> Worked {
+    /// A run of another build: of a version, or a whole workflow, that is not here.
+    fn foreign(&self, head: Head) -> Worked {
         let since = self.shared.runtime.clock.now().since(head.updated_at);
         let error = format!(
             "run {} is of version {} of workflow `{}`, which no worker here continues",
@@ -299,7 +299,10 @@ impl Worker {
         };
         let executions = ran.executions();
         match ran.stop().clone() {
-            Stop::Completed | Stop::Ended => Worked::plain(Happened::Done),
+            Stop::Completed => Worked::plain(Happened::Done),
+            // Somebody claimed it to reopen it and died before saying so in its log. Its head says
+            // again how it ended; what the message asks for is found out from there.
+            Stop::Ended => Worked::plain(Happened::Early { left: Duration::ZERO }),
             Stop::Waiting(_) => Worked::plain(Happened::Parked),
             Stop::Drained | Stop::Crashed => Worked::plain(Happened::Stopping),
             Stop::Fenced => self.fenced(&head.id).await,
