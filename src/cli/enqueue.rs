@@ -7,7 +7,7 @@ use crate::{
     app::App,
     base::TraceContext,
     graph::RunId,
-    queue::{Decoded, Message, decode, header},
+    queue::{Decoded, Message, Webhook},
 };
 
 /// `verdict enqueue`
@@ -41,7 +41,7 @@ fn message(args: &Args, body: Vec<u8>) -> Result<Message, CliError> {
     let message =
         Message::new(body).with(TraceContext::HEADER, TraceContext::generate().to_string());
     if args.event.is_none()
-        && let Ok(decoded) = decode(&message.headers, &message.body)
+        && let Ok(decoded) = Decoded::of(&message)
     {
         return match decoded {
             Decoded::Job(mut job) => {
@@ -56,12 +56,11 @@ fn message(args: &Args, body: Vec<u8>) -> Result<Message, CliError> {
     }
     let event = args.event.clone().unwrap_or_else(|| "pull_request".to_owned());
     let delivery = args.delivery.clone().unwrap_or_else(|| RunId::random().to_string());
-    let message = message
-        .with(header::CONTENT_TYPE, "application/json")
-        .with(header::GITHUB_EVENT, event)
-        .with(header::GITHUB_DELIVERY, &delivery);
+    let trace = message.header(TraceContext::HEADER).unwrap_or_default().to_owned();
+    let webhook = Webhook { event, delivery: Some(delivery.clone()), body: message.body };
+    let message = webhook.to_message().with(TraceContext::HEADER, trace);
     // What no worker could read is refused here, where somebody sees it.
-    decode(&message.headers, &message.body)
+    Decoded::of(&message)
         .map_err(|why| CliError::usage(format!("{}: {why}", args.file.display())))?;
     output::print(&delivery)?;
     Ok(message)

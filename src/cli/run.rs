@@ -105,13 +105,13 @@ pub(super) async fn see_through(
 ) -> Result<Ended, CliError> {
     let opened = workflow.open(&app.runtime, start, None, None).await?;
     let mut found = match opened.held {
-        Some(held) => Taken::Held(held, None),
+        Some(held) => Taken::Held(Box::new(held), None),
         None => take(app, opened.opened.head).await?,
     };
     let stop = signal::stop_token();
     loop {
         let (held, reopen) = match found {
-            Taken::Held(held, reopen) => (held, reopen),
+            Taken::Held(held, reopen) => (*held, reopen),
             Taken::Ended(head) => return recorded(app, workflow, &head).await,
         };
         let control = Control { drain: stop.clone(), ..Control::default() };
@@ -139,7 +139,7 @@ async fn now(app: &App, run: &RunId) -> Result<Head, CliError> {
 }
 
 enum Taken {
-    Held(Held, Option<(String, ReopenFrom)>),
+    Held(Box<Held>, Option<(String, ReopenFrom)>),
     Ended(Box<Head>),
 }
 
@@ -158,7 +158,7 @@ async fn take(app: &App, head: Head) -> Result<Taken, CliError> {
         match app.runtime.claim(&id, how).await.map_err(Fault::from)? {
             Claimed::Yours(lease, _) => {
                 let why = reopen.then(|| ("asked for again".to_owned(), ReopenFrom::Failed));
-                return Ok(Taken::Held(lease.into(), why));
+                return Ok(Taken::Held(Box::new(lease.into()), why));
             }
             Claimed::Held(holder) if !said => {
                 said = true;

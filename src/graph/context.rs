@@ -41,11 +41,14 @@ pub(super) struct Step<S: State, D> {
     pub(super) cancel: CancellationToken,
 }
 
+/// Answers to a task's interrupts, by the interrupt's name.
+pub(super) type Answers = Vec<(String, Arc<RawValue>)>;
+
 /// What one try of one task is given: the state, its input, the dependencies, and the ways to
 /// report progress, to ask somebody, and to learn that it should stop.
 pub struct Context<S: State, D> {
     pub(super) shared: Arc<Step<S, D>>,
-    pub(super) answers: Option<Arc<Vec<(String, Arc<RawValue>)>>>,
+    pub(super) answers: Option<Arc<Answers>>,
     pub(super) index: u32,
     pub(super) attempt: u32,
 }

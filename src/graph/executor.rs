@@ -77,7 +77,8 @@ pub(super) struct Execution<S: State, D> {
     pub(super) events: Events,
     pub(super) control: Control,
     pub(super) clock: Clock,
-    pub(super) owner: Arc<str>,
+    /// This process's name, for the first task it finishes.
+    pub(super) signature: Option<Arc<str>>,
     pub(super) timeout: Option<Duration>,
     pub(super) faults: Faults,
     pub(super) began: Instant,
@@ -585,7 +586,7 @@ impl<S: State, D: Send + Sync + 'static> Execution<S, D> {
         };
         let us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         self.tell_task(step, &name, (index, attempts, us), command.as_ref(), fault.as_ref());
-        let by = self.owner.clone();
+        let by = self.signature.take();
         let meta = Meta::TaskFinished { step, node: name, index, attempts, us, by, fault };
         self.record(meta, command.map_or(Body::None, Body::Command)).await?;
         Ok(cancels)

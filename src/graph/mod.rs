@@ -44,9 +44,7 @@ pub use event::{Events, RunEvent, Told};
 pub use executor::{Control, Ran, Stop};
 pub use machine::{Ended, ForkedFrom, Illegal, OpenInterrupt, RunMachine, TaskSummary, Todo};
 pub use node::{Node, NodeResult};
-pub use record::{
-    Body, CodecError, Envelope, Failure, Meta, Outcome, Record, Redo, Start, decode_meta,
-};
+pub use record::{Body, CodecError, Envelope, Failure, Meta, Outcome, Record, Redo, Start};
 pub use retry::{RetryPolicy, Waits};
 pub use runtime::{Begun, ClaimHow, Execute, Held, NewSpec, ReopenFrom, Runtime};
 pub use state::{Invalid, State, redact};

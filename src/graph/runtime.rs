@@ -14,7 +14,7 @@ use super::{
     executor::{Control, Execution, Ran, Stop},
     journal::{Flushed, Journal},
     machine::{Ended, RunMachine},
-    record::{Body, Envelope, Meta, Outcome, Record, Redo, Start, decode_meta, encode_meta},
+    record::{Body, Envelope, Meta, Outcome, Record, Redo, Start, encode_meta},
     rewind,
     state::State,
     store::{
@@ -373,7 +373,7 @@ impl Runtime {
             events: execute.events,
             control: execute.control.child(),
             clock: self.clock.clone(),
-            owner: self.owner.clone(),
+            signature: Some(self.owner.clone()),
             timeout: execute.timeout,
             faults: execute.faults,
             began: Instant::now(),
@@ -495,7 +495,7 @@ impl Runtime {
     pub async fn history(&self, run: &RunId) -> Result<Vec<(u64, Timestamp, Meta)>> {
         let (_, stored) = self.loaded(run).await?;
         let rows = (1u64..).zip(&stored).map(|(seq, record)| {
-            let (at, meta) = decode_meta(seq, record)?;
+            let (at, meta) = Meta::decode(seq, record)?;
             Ok((seq, at, meta))
         });
         rows.collect()
@@ -550,7 +550,7 @@ impl<S: State, D: Send + Sync + 'static> Graph<S, D> {
             events: execute.events,
             control: execute.control.child(),
             clock,
-            owner: "".into(),
+            signature: None,
             timeout: execute.timeout,
             faults: execute.faults,
             began: Instant::now(),
