@@ -19,7 +19,7 @@ use crate::{
 pub(super) type Sql<'q> = Query<'q, Sqlite, SqliteArguments>;
 
 /// Record numbers share a row id with their run's number.
-const RECORD_BITS: u32 = 24;
+pub(super) const RECORD_BITS: u32 = 24;
 
 /// Refuses more records than a run can have.
 pub(super) fn check_count(records: u64) -> Result<(), StoreError> {
