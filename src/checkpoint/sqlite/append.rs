@@ -8,7 +8,7 @@ use sqlx::{Row as _, SqliteConnection};
 use super::{
     codec::{number, status},
     letters,
-    rows::{self, RECORD_BITS, Sql},
+    rows::{self, Sql},
 };
 use crate::{
     base::Timestamp,
@@ -42,12 +42,10 @@ impl Lane for Appends {
         if op.letter.is_some() || !op.asks.is_empty() {
             return Ok(None);
         }
-        let mut query = bind_head(sqlx::query(sql), op, now);
-        for (seq, record) in (op.expected + 1..).zip(&op.records) {
-            query = query.bind(number(seq)).bind(&record.meta[..]).bind(record.payload.as_deref());
-        }
+        let query = bind_head(sqlx::query(sql), op, now);
+        let query = rows::bind_few(query, &op.lease.run, op.expected, &op.records);
         // All rows, not the first: the driver would stop there, and leave out what follows.
-        let taken = query.bind(op.lease.run.as_str()).fetch_all(conn).await?;
+        let taken = query.fetch_all(conn).await?;
         Ok((!taken.is_empty()).then(|| Ok(version_after(op))))
     }
 }
@@ -65,17 +63,11 @@ const SET: [&str; 3] = [
 /// The whole transaction of an append of that many records, as one text.
 static ALONE: LazyLock<Vec<String>> = LazyLock::new(|| {
     let set = SET.concat();
-    let sql = |records: usize| {
-        let rows = vec!["(?,?,?)"; records].join(",");
-        let insert = format!(
-            "INSERT INTO record (place, meta, payload) \
-             SELECT (r.n << {RECORD_BITS}) + v.column1, v.column2, v.column3 \
-             FROM run AS r, (VALUES {rows}) AS v WHERE changes() = 1 AND r.id = ?;"
-        );
-        let insert = if records > 0 { &insert } else { "" };
+    let sql = |records| {
+        let insert = rows::insert_if_changed(records);
         format!("BEGIN IMMEDIATE; {set}; {insert} COMMIT")
     };
-    (0..=8).map(sql).collect()
+    (0..=rows::FEW).map(sql).collect()
 });
 
 /// Appends to different runs.
