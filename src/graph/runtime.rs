@@ -18,8 +18,8 @@ use super::{
     rewind,
     state::State,
     store::{
-        Append, Cancelled, Claim, ClaimAs, Claimed, Head, HeadChange, Hold, Lease, Letter, NewRun,
-        Opened, Resumed, RunId, RunStatus, Store, StoreError, StoredRecord,
+        Append, Cancelled, Claim, ClaimAs, Claimed, FORMAT, Head, HeadChange, Hold, Lease, Letter,
+        NewRun, Opened, Resumed, RunId, RunStatus, Store, StoreError, StoredRecord,
     },
     testing::Faults,
 };
@@ -280,9 +280,7 @@ impl Runtime {
         execute: Execute<S, D>,
         lease: Lease,
     ) -> Result<Ran<S>> {
-        let Some((head, stored)) = self.store.load(&lease.run, 0).await? else {
-            return Err(Fault::permanent(format!("there is no run {}", lease.run)));
-        };
+        let (head, stored) = self.loaded(&lease.run).await?;
         if !execute.versions.is_empty() && !execute.versions.contains(&head.workflow_version) {
             return Err(Fault::permanent(format!(
                 "run {} is of version {} of workflow `{}`, which this worker does not continue",
@@ -490,7 +488,15 @@ impl Runtime {
 
     async fn loaded(&self, run: &RunId) -> Result<(Head, Vec<StoredRecord>)> {
         let loaded = self.store.load(run, 0).await?;
-        loaded.ok_or_else(|| Fault::permanent(format!("there is no run {run}")))
+        let (head, stored) =
+            loaded.ok_or_else(|| Fault::permanent(format!("there is no run {run}")))?;
+        if head.format > FORMAT {
+            let format = head.format;
+            return Err(Fault::permanent(format!(
+                "run {run} is written in format {format}, this version reads up to {FORMAT}"
+            )));
+        }
+        Ok((head, stored))
     }
 }
 

@@ -192,7 +192,8 @@ impl<S: State, D: Send + Sync + 'static> Checks<S, D> {
     }
 
     fn runtime(&self) -> Runtime {
-        Runtime::new(self.store.clone(), Clock::system(), "checks")
+        // Who crashed here is known to have died: its lease need not run out first.
+        Runtime::new(self.store.clone(), Clock::system(), "checks").with_known_dead(|_| true)
     }
 
     async fn open(&self) -> Result<RunId, Broken> {
