@@ -11,7 +11,7 @@ use super::{
     event::{Events, RunEvent},
     machine::ForkedFrom,
     record::Failure,
-    state::State,
+    state::{State, redact},
     store::RunId,
 };
 use crate::base::{Fault, Result, Timestamp};
@@ -142,7 +142,7 @@ impl<S: State, D> Context<S, D> {
             node: self.node().clone(),
             index: self.index,
             name: name.to_owned(),
-            value: serde_json::to_value(value).unwrap_or_default(),
+            value: redact(serde_json::to_value(value).unwrap_or_default(), S::SENSITIVE),
         });
     }
 

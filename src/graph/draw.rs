@@ -85,7 +85,7 @@ impl Drawing {
     pub fn mermaid(&self) -> String {
         let mut text = String::from("flowchart TD\n  START((start))\n");
         for node in &self.nodes {
-            put(&mut text, format_args!("  {}[{:?}]\n", id(node), &**node));
+            put(&mut text, format_args!("  {}[\"{}\"]\n", id(node), node.replace('"', "#quot;")));
         }
         text.push_str("  END((end))\n");
         put(&mut text, format_args!("  START --> {}\n", id(&self.entry)));
@@ -154,11 +154,18 @@ fn put(text: &mut String, piece: std::fmt::Arguments<'_>) {
     let _ = text.write_fmt(piece);
 }
 
-/// An identifier Mermaid takes, whatever the name; `END` stays itself.
+/// An identifier Mermaid takes, whatever the name, and a different one for each; `END` stays itself.
 fn id(name: &str) -> String {
     if name == END {
         return END.to_owned();
     }
-    let plain = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' });
-    format!("n_{}", plain.collect::<String>())
+    let mut id = String::from("n_");
+    for c in name.chars() {
+        match c {
+            '_' => id.push('_'),
+            c if c.is_ascii_alphanumeric() => id.push(c),
+            c => put(&mut id, format_args!("-{:x}-", u32::from(c))),
+        }
+    }
+    id
 }

@@ -18,7 +18,7 @@ use super::{
     context::{Context, RunInfo, Step},
     event::{Events, RunEvent},
     journal::{Flushed, Journal, JournalError},
-    machine::{RunMachine, Todo},
+    machine::{Ended, RunMachine, Todo},
     node::OnError,
     plan,
     record::{Body, Failure, Meta, Outcome, Record},
@@ -138,7 +138,10 @@ impl<S: State, D: Send + Sync + 'static> Execution<S, D> {
     fn tell_end(&self, stop: &Stop, active: Duration) {
         let why = match stop {
             Stop::Completed => {
-                let outcome = Outcome::Completed { revisit: None };
+                let outcome = match self.machine.ended() {
+                    Some(Ended::Finished(outcome)) => outcome.clone(),
+                    _ => Outcome::Completed { revisit: None },
+                };
                 let active_ms = u64::try_from(active.as_millis()).unwrap_or(u64::MAX);
                 return self.events.emit(|| RunEvent::RunFinished { outcome, active_ms });
             }
@@ -160,7 +163,15 @@ impl<S: State, D: Send + Sync + 'static> Execution<S, D> {
             if self.control.cancel.is_cancelled() {
                 return self.give_back().await;
             }
-            match self.machine.todo() {
+            let todo = self.machine.todo();
+            if matches!(todo, Todo::Run(_) | Todo::Complete)
+                && let Some(node) = self.gate()
+            {
+                let name = after(&node);
+                self.interrupt(None, node, name, raw_null()).await?;
+                continue;
+            }
+            match todo {
                 Todo::Ended => return Ok(Stop::Ended),
                 Todo::Failed(failure) => {
                     self.flush().await?;
@@ -171,7 +182,12 @@ impl<S: State, D: Send + Sync + 'static> Execution<S, D> {
                         return Ok(stop);
                     }
                 }
-                Todo::Complete => return self.complete().await,
+                Todo::Complete => {
+                    return match self.rejected() {
+                        Some(fault) => self.fail_step(fault).await,
+                        None => self.complete().await,
+                    };
+                }
                 Todo::CloseStep => {
                     if let Err(fault) = self.close_step().await? {
                         return self.fail_step(fault).await;
@@ -209,13 +225,30 @@ impl<S: State, D: Send + Sync + 'static> Execution<S, D> {
                 self.graph.recursion_limit
             )));
         }
-        for node in &self.graph.after {
-            let answer = self.machine.answer(step, None, &format!("after:{node}"));
-            if answer.is_some_and(|value| refuses(value)) {
-                return Err(Fault::permanent(format!("what `{node}` did was rejected")));
-            }
+        self.rejected().map_or_else(|| self.over_time(), Err)
+    }
+
+    /// A node of the step before that somebody must let pass and was not asked about. It follows
+    /// from the log alone, so no crash and no fork slips by it.
+    fn gate(&self) -> Option<Arc<str>> {
+        if self.graph.after.is_empty() {
+            return None;
         }
-        self.over_time()
+        let (step, _) = self.machine.tasks();
+        let ran = self.machine.history().iter().filter(|task| task.step + 1 == step);
+        let mut gated = ran.map(|task| &task.node).filter(|node| self.graph.after.contains(*node));
+        gated.find(|node| self.machine.answer(step, None, &after(node)).is_none()).cloned()
+    }
+
+    /// What somebody who was asked about the step before said no to.
+    fn rejected(&self) -> Option<Fault> {
+        let (step, _) = self.machine.tasks();
+        let mut gated = self.graph.after.iter();
+        let node = gated.find(|node| {
+            let answer = self.machine.answer(step, None, &after(node));
+            answer.is_some_and(|value| refuses(value))
+        })?;
+        Some(Fault::permanent(format!("what `{node}` did was rejected")))
     }
 
     fn over_time(&self) -> Result<(), Fault> {
@@ -342,11 +375,6 @@ impl<S: State, D: Send + Sync + 'static> Execution<S, D> {
             Ok(routed) => routed,
             Err(fault) => return Ok(Err(fault)),
         };
-        let ran: Vec<Arc<str>> = if self.graph.after.is_empty() {
-            Vec::new()
-        } else {
-            self.machine.tasks().1.iter().map(|task| task.node.clone()).collect()
-        };
         let (step, _) = self.machine.tasks();
         self.record(Meta::StepFinished { step }, Body::Tasks(routed)).await?;
         let tasks = self.machine.tasks().1;
@@ -354,10 +382,6 @@ impl<S: State, D: Send + Sync + 'static> Execution<S, D> {
             step,
             next: tasks.iter().map(|task| task.node.clone()).collect(),
         });
-        if let Some(node) = ran.into_iter().find(|node| self.graph.after.contains(node)) {
-            let name = format!("after:{node}");
-            self.interrupt(None, node, name, raw_null()).await?;
-        }
         Ok(Ok(()))
     }
 
@@ -388,17 +412,16 @@ impl<S: State, D: Send + Sync + 'static> Execution<S, D> {
         if self.start_tasks(tasks, &mut running).await? {
             return self.cut_short(&mut running).await;
         }
-        let (mut draining, mut recorded) = (false, false);
+        let mut let_go = false;
         while !running.is_empty() {
             // What has ended is durable before anything is waited for.
             self.flush().await?;
-            if draining && recorded {
+            if let_go {
                 running.shutdown().await;
                 return self.give_back().await.map(Some);
             }
-            match self.wait(&mut running, &mut draining).await? {
+            match self.wait(&mut running).await? {
                 Waited::Answered(answers) => {
-                    recorded = draining;
                     let mut cancelled = false;
                     for answered in answers {
                         cancelled |= self.take(answered).await?;
@@ -406,6 +429,8 @@ impl<S: State, D: Send + Sync + 'static> Execution<S, D> {
                     if cancelled {
                         return self.cut_short(&mut running).await;
                     }
+                    // Only a new record lets go; until one comes the tasks go on.
+                    let_go = self.control.drain.is_cancelled();
                 }
                 Waited::Again => {}
                 Waited::Cancelled => {
@@ -517,11 +542,7 @@ impl<S: State, D: Send + Sync + 'static> Execution<S, D> {
         }
     }
 
-    async fn wait(
-        &mut self,
-        running: &mut JoinSet<Answered<S>>,
-        draining: &mut bool,
-    ) -> Halt<Waited<S>> {
+    async fn wait(&mut self, running: &mut JoinSet<Answered<S>>) -> Halt<Waited<S>> {
         let far = Instant::now() + Duration::from_secs(86_400);
         let renew_at = self.journal.as_ref().map_or(far, Journal::renew_at);
         let left = self.timeout.map(|limit| limit.saturating_sub(self.active()));
@@ -538,11 +559,6 @@ impl<S: State, D: Send + Sync + 'static> Execution<S, D> {
                     next = running.try_join_next();
                 }
                 Ok(Waited::Answered(answers))
-            }
-            () = self.control.drain.cancelled(), if !*draining => {
-                *draining = true;
-                // Only a new record lets go; until one comes the tasks go on.
-                Ok(Waited::Again)
             }
             () = sleep_until(renew_at) => {
                 if let Some(journal) = &mut self.journal {
@@ -671,6 +687,11 @@ fn refuses(answer: &RawValue) -> bool {
         Ok(value) => value.get("approve") == Some(&serde_json::Value::Bool(false)),
         Err(_) => false,
     }
+}
+
+/// The name of the gate behind a node.
+fn after(node: &str) -> String {
+    format!("after:{node}")
 }
 
 fn raw_null() -> Arc<RawValue> {

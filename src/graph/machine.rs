@@ -150,8 +150,10 @@ pub struct RunMachine<S: State> {
     forked: Option<ForkedFrom>,
     letters: Vec<(String, bool)>,
     ended: Option<Ended>,
-    /// The tasks that were sent, once the step's updates are merged.
-    merged: Option<Vec<Send>>,
+    /// The tasks that were sent, once the step's updates are merged; or why they cannot be.
+    merged: Option<Result<Vec<Send>, Invalid>>,
+    /// Interrupts that need no answer any more. One may still come: the store knows no better.
+    void: HashSet<String>,
     version: u64,
 }
 
@@ -175,6 +177,7 @@ impl<S: State> Default for RunMachine<S> {
             letters: Vec::new(),
             ended: None,
             merged: None,
+            void: HashSet::new(),
             version: 0,
         }
     }
@@ -367,7 +370,9 @@ impl<S: State> RunMachine<S> {
         let reopened = |record: &&Record<_>| matches!(record.meta, Meta::Reopened { .. });
         let reopened = records.iter().filter(reopened).count();
         let mut machine = Self::default();
-        for record in super::rewind::effective(records) {
+        let (records, void) = super::rewind::effective(records);
+        machine.void = void;
+        for record in records {
             machine.apply(record)?;
         }
         machine.version = version;
@@ -405,6 +410,7 @@ impl<S: State> RunMachine<S> {
                 Ok(())
             }
             (Meta::LetterConfirmed { id }, _) => self.confirm_letter(&id),
+            (Meta::Resumed { id }, _) if self.void.contains(&id) => Ok(()),
             (Meta::Reopened { from, redo, .. }, _) => self.reopen(from, redo),
             _ if self.ended.is_some() => Err("the run has ended".to_owned()),
             (Meta::TaskFinished { step, node, index, attempts, us, fault, .. }, body) => {
@@ -421,11 +427,14 @@ impl<S: State> RunMachine<S> {
                 self.interrupt(OpenInterrupt { id, step, node, index, name, request, at })
             }
             (Meta::Resumed { id }, Body::Value(value)) => self.resume(&id, value),
-            (Meta::Parked { step, index, until, .. }, _) => {
-                self.slot(step, index).map(|slot| *slot = Slot::Parked(until))
+            (Meta::Parked { step, node, index, until, .. }, _) => {
+                self.slot(step, index, &node).map(|slot| *slot = Slot::Parked(until))
             }
             (Meta::Superseded { by }, _) => self.end(Ended::Superseded(by)),
             (Meta::Cancelled { by }, _) => self.end(Ended::Cancelled(by)),
+            (Meta::Forked { .. }, _) if self.forked.is_some() => {
+                Err("the run is a fork already".to_owned())
+            }
             (Meta::Forked { parent, step, publish }, _) => {
                 self.forked = Some(ForkedFrom { parent, step, publish });
                 Ok(())
@@ -457,7 +466,12 @@ impl<S: State> RunMachine<S> {
         self.tasks = tasks.into();
     }
 
-    fn slot(&mut self, step: u32, index: u32) -> Result<&mut Slot<S::Update>, String> {
+    fn slot(
+        &mut self,
+        step: u32,
+        index: u32,
+        node: &Arc<str>,
+    ) -> Result<&mut Slot<S::Update>, String> {
         if step != self.step {
             return Err(format!("it belongs to step {step}, the run is at step {}", self.step));
         }
@@ -467,6 +481,9 @@ impl<S: State> RunMachine<S> {
         let count = self.slots.len();
         match self.slots.get_mut(index as usize) {
             None => Err(format!("step {step} has {count} tasks, it names number {index}")),
+            Some(_) if self.tasks.get(index as usize).is_none_or(|task| task.node != *node) => {
+                Err(format!("task {index} of step {step} is not `{node}`"))
+            }
             Some(Slot::Done { .. } | Slot::Failed(_)) => {
                 Err(format!("task {index} of step {step} has ended already"))
             }
@@ -480,11 +497,7 @@ impl<S: State> RunMachine<S> {
         command: Option<Command<S::Update>>,
     ) -> Result<(), String> {
         let (step, index) = (summary.step, summary.index);
-        let named = self.tasks.get(index as usize).map(|task| task.node.clone());
-        let slot = self.slot(step, index)?;
-        if named.as_ref() != Some(&summary.node) {
-            return Err(format!("task {index} of step {step} is not `{}`", summary.node));
-        }
+        let slot = self.slot(step, index, &summary.node)?;
         *slot = match (command, &summary.fault) {
             (Some(command), fault) => {
                 Slot::Done { handled: fault.is_some() && command.goto.is_some(), command }
@@ -492,7 +505,7 @@ impl<S: State> RunMachine<S> {
             (None, Some(fault)) => Slot::Failed(fault.clone()),
             (None, None) => Slot::Done { command: Command::nothing(), handled: false },
         };
-        self.interrupts.retain(|open| open.step != step || open.index != Some(index));
+        self.withdraw(|open| open.step == step && open.index == Some(index));
         self.history.push(summary);
         Ok(())
     }
@@ -503,8 +516,8 @@ impl<S: State> RunMachine<S> {
     /// # Errors
     /// If the merged state breaks its invariants; it is then as it was before the step.
     pub(super) fn merge(&mut self) -> Result<(), Invalid> {
-        if self.merged.is_some() {
-            return Ok(());
+        if let Some(merged) = &self.merged {
+            return merged.as_ref().map(|_| ()).map_err(Clone::clone);
         }
         let Some(state) = &mut self.state else { return Ok(()) };
         let before = S::CHECKED.then(|| state.clone());
@@ -525,9 +538,10 @@ impl<S: State> RunMachine<S> {
             && let Err(invalid) = merging.check()
         {
             *state = before;
+            self.merged = Some(Err(invalid.clone()));
             return Err(invalid);
         }
-        self.merged = Some(sent);
+        self.merged = Some(Ok(sent));
         Ok(())
     }
 
@@ -545,7 +559,7 @@ impl<S: State> RunMachine<S> {
             return Err(format!("step {step} has tasks that have not ended"));
         }
         self.merge().map_err(|invalid| invalid.to_string())?;
-        let mut next = self.merged.take().unwrap_or_default();
+        let mut next = self.merged.take().and_then(Result::ok).unwrap_or_default();
         next.retain(|send| &*send.node != END);
         next.extend(routed);
         self.begin(distinct(next));
@@ -558,7 +572,7 @@ impl<S: State> RunMachine<S> {
         }
         match open.index {
             Some(index) => {
-                *self.slot(open.step, index)? = Slot::Interrupted(open.id.clone());
+                *self.slot(open.step, index, &open.node)? = Slot::Interrupted(open.id.clone());
             }
             None if open.step == self.step && self.gate.is_none() => {
                 self.gate = Some(open.id.clone());
@@ -567,6 +581,12 @@ impl<S: State> RunMachine<S> {
         }
         self.interrupts.push(open);
         Ok(())
+    }
+
+    /// Takes questions back that need no answer any more.
+    fn withdraw(&mut self, void: impl Fn(&OpenInterrupt) -> bool) {
+        let gone = self.interrupts.extract_if(.., |open| void(open)).map(|open| open.id);
+        self.void.extend(gone);
     }
 
     fn resume(&mut self, id: &str, value: Arc<RawValue>) -> Result<(), String> {
@@ -621,7 +641,7 @@ impl<S: State> RunMachine<S> {
         let step = self.step;
         let redone: HashSet<u32> = self.indices(|slot| matches!(slot, Slot::Pending)).collect();
         self.history.retain(|task| task.step != step || !redone.contains(&task.index));
-        self.interrupts.retain(|open| open.index.is_none_or(|index| !redone.contains(&index)));
+        self.withdraw(|open| open.index.is_some_and(|index| redone.contains(&index)));
         self.ended = None;
         self.reopened += 1;
         Ok(())

@@ -18,8 +18,8 @@ use super::{
     rewind,
     state::State,
     store::{
-        Append, Cancelled, Claim, ClaimAs, Claimed, Head, HeadChange, Hold, Lease, Letter, NewRun,
-        Opened, Resumed, RunId, RunStatus, Store, StoreError, StoredRecord,
+        Append, Cancelled, Claim, ClaimAs, Claimed, FORMAT, Head, HeadChange, Hold, Lease, Letter,
+        NewRun, Opened, Resumed, RunId, RunStatus, Store, StoreError, StoredRecord,
     },
     testing::Faults,
 };
@@ -530,7 +530,15 @@ impl Runtime {
 
     async fn loaded(&self, run: &RunId) -> Result<(Head, Vec<StoredRecord>)> {
         let loaded = self.store.load(run, 0).await?;
-        loaded.ok_or_else(|| Fault::permanent(format!("there is no run {run}")))
+        let (head, stored) =
+            loaded.ok_or_else(|| Fault::permanent(format!("there is no run {run}")))?;
+        if head.format > FORMAT {
+            let format = head.format;
+            return Err(Fault::permanent(format!(
+                "run {run} is written in format {format}, this version reads up to {FORMAT}"
+            )));
+        }
+        Ok((head, stored))
     }
 }
 

@@ -1,5 +1,13 @@
 //! The engine: E1–E20.
 
+mod bench;
 mod build;
+mod codec;
+mod durable;
+mod interrupts;
+mod leases;
+mod machine;
+mod reopen;
 mod run;
+mod stalled;
 mod support;
