@@ -2,7 +2,9 @@
 
 mod bench;
 mod build;
+mod checks;
 mod codec;
+mod drawing;
 mod durable;
 mod interrupts;
 mod leases;
@@ -10,4 +12,5 @@ mod machine;
 mod reopen;
 mod run;
 mod stalled;
+mod streaming;
 mod support;
