@@ -13,7 +13,8 @@ use serde_json::Value;
 use super::{
     builder::Graph,
     executor::Stop,
-    runtime::{ClaimHow, Execute, NewSpec, Runtime},
+    runtime::Runtime,
+    spec::{ClaimHow, Execute, NewSpec},
     state::State,
     store::{Claimed, RunId, Store},
 };

@@ -13,14 +13,17 @@ use std::{
 use verdict::{
     base::{Clock, Fault},
     checkpoint::Memory,
-    forge::local::{GitOptions, LocalGit},
+    forge::{
+        Range,
+        local::{GitOptions, LocalGit},
+    },
     graph::{
         Context, NodeError,
         testing::{Checks, Faults},
     },
     workflows::{
         Workflow,
-        review::{Limits, Review, ReviewDeps, ReviewInput},
+        review::{Limits, Review, ReviewDeps, Target},
     },
 };
 
@@ -97,8 +100,8 @@ fn git(repo: &Path, args: &[&str]) -> String {
 }
 
 /// A repository with one change that every agent has something to say about.
-fn repository() -> &'static ReviewInput {
-    static INPUT: OnceLock<(tempfile::TempDir, ReviewInput)> = OnceLock::new();
+fn repository() -> &'static Target {
+    static INPUT: OnceLock<(tempfile::TempDir, Target)> = OnceLock::new();
     let (_, input) = INPUT.get_or_init(|| {
         let folder = tempfile::tempdir().unwrap();
         let repo = folder.path();
@@ -113,7 +116,8 @@ fn repository() -> &'static ReviewInput {
         std::fs::write(repo.join("a.py"), text).unwrap();
         git(repo, &["commit", "-qam", "change"]);
         let head = git(repo, &["rev-parse", "HEAD"]);
-        let input = ReviewInput { repo: repo.to_owned(), base, head, fresh: None };
+        let repo = repo.canonicalize().unwrap().to_str().unwrap().to_owned();
+        let input = Target::Local(Range { repo, base, head });
         (folder, input)
     });
     input

@@ -193,7 +193,7 @@ fn unhex(text: &str) -> Vec<u8> {
 /// A record of a kind this version has not got is refused by number and kind.
 #[test]
 fn an_unknown_kind_is_refused() {
-    let stored = StoredRecord { meta: r#"{"at":0,"kind":"teleported"}"#.into(), payload: None };
+    let stored = StoredRecord { meta: r#"{"t":0,"k":"teleported"}"#.into(), payload: None };
     let error = Record::<Add>::decode(7, &stored).unwrap_err().to_string();
     assert!(error.starts_with("record 7 cannot be read: unknown variant `teleported`"), "{error}");
 }
