@@ -146,7 +146,7 @@ pub fn by(owner: &str) -> ClaimAs {
 }
 
 pub fn claim(name: &str) -> Claim {
-    Claim { run: id(name), by: by("claimer"), early: false, reopen: false }
+    Claim { run: id(name), by: by("claimer"), early: false, reopen: false, dead: None }
 }
 
 pub fn change() -> HeadChange {
