@@ -7,7 +7,7 @@ use crate::{
     app::App,
     base::TraceContext,
     graph::RunId,
-    queue::{Decoded, Message, Webhook},
+    queue::{Decoded, Message, QueueError, Webhook},
 };
 
 /// `verdict enqueue`
@@ -32,27 +32,35 @@ pub(super) async fn main(args: &Args, app: &App) -> Result<(), CliError> {
         std::fs::read(&args.file)
     };
     let body = body.map_err(|e| CliError::usage(format!("cannot read {name}: {e}")))?;
-    let message = message(args, body)?;
-    app.queue.publish(message, Duration::ZERO).await.map_err(CliError::failed)?;
-    Ok(())
+    let (message, id) = message(args, body)?;
+    app.queue.publish(message, Duration::ZERO).await.map_err(|error| match error {
+        QueueError::TooLarge { .. } => CliError::usage(format!("{name}: {error}")),
+        other => CliError::failed(other),
+    })?;
+    // Whoever reads it may rely on the message being there.
+    output::print(&id)
 }
 
-fn message(args: &Args, body: Vec<u8>) -> Result<Message, CliError> {
+/// The message, and what it is known by: its job's key, its run, or its delivery id.
+fn message(args: &Args, body: Vec<u8>) -> Result<(Message, String), CliError> {
     let message =
         Message::new(body).with(TraceContext::HEADER, TraceContext::generate().to_string());
-    if args.event.is_none()
-        && let Ok(decoded) = Decoded::of(&message)
-    {
-        return match decoded {
-            Decoded::Job(mut job) => {
+    let name = args.file.display();
+    if args.event.is_none() {
+        match Decoded::of(&message) {
+            Ok(Decoded::Job(mut job)) => {
                 // Its own name, so that sending it twice on purpose runs it twice.
                 let key = job.key.get_or_insert_with(|| RunId::random().to_string()).clone();
-                output::print(&key)?;
                 let trace = message.header(TraceContext::HEADER).unwrap_or_default().to_owned();
-                Ok(job.to_message().with(TraceContext::HEADER, trace))
+                return Ok((job.to_message().with(TraceContext::HEADER, trace), key));
             }
-            _ => Ok(message),
-        };
+            Ok(Decoded::Wake { run }) => return Ok((message, run)),
+            Ok(Decoded::Webhook(_)) => {}
+            Err(why) if names_a_workflow(&message.body) => {
+                return Err(CliError::usage(format!("{name}: {why}")));
+            }
+            Err(_) => {}
+        }
     }
     let event = args.event.clone().unwrap_or_else(|| "pull_request".to_owned());
     let delivery = args.delivery.clone().unwrap_or_else(|| RunId::random().to_string());
@@ -60,8 +68,12 @@ fn message(args: &Args, body: Vec<u8>) -> Result<Message, CliError> {
     let webhook = Webhook { event, delivery: Some(delivery.clone()), body: message.body };
     let message = webhook.to_message().with(TraceContext::HEADER, trace);
     // What no worker could read is refused here, where somebody sees it.
-    Decoded::of(&message)
-        .map_err(|why| CliError::usage(format!("{}: {why}", args.file.display())))?;
-    output::print(&delivery)?;
-    Ok(message)
+    Decoded::of(&message).map_err(|why| CliError::usage(format!("{name}: {why}")))?;
+    Ok((message, delivery))
+}
+
+/// Whether this was meant to be a job. An event of the forge has no text under that name.
+fn names_a_workflow(body: &[u8]) -> bool {
+    let value: Option<serde_json::Value> = serde_json::from_slice(body).ok();
+    value.is_some_and(|value| value.get("workflow").is_some_and(serde_json::Value::is_string))
 }

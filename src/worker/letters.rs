@@ -67,7 +67,14 @@ impl DeadLetters {
         // Sent first: a crash now leaves an open letter and a message that does its work once.
         let message = message_of(&letter).with(header::REPLAY, id);
         self.queue.publish(message, std::time::Duration::ZERO).await?;
-        self.close(id, LetterState::Replayed).await
+        let closed = self.close(id, LetterState::Replayed).await?;
+        // A worker may have been quicker: what failed again meanwhile was closed with the rest.
+        if let Some(now) = self.runtime.store.letter(id).await?
+            && (now.last_at, now.executions) != (letter.last_at, letter.executions)
+        {
+            self.runtime.store.put_letter(now).await?;
+        }
+        Ok(closed)
     }
 
     /// Puts the letter away.

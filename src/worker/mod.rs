@@ -18,7 +18,7 @@ mod work;
 use std::{sync::Arc, time::Duration};
 
 use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore, broadcast, watch},
+    sync::{Mutex, OwnedSemaphorePermit, Semaphore, broadcast, watch},
     task::JoinSet,
     time::{Instant, MissedTickBehavior, interval, sleep, timeout},
 };
@@ -65,6 +65,8 @@ struct Shared {
     events: broadcast::Sender<Told>,
     status: watch::Sender<Status>,
     counts: Counts,
+    /// Held by the sweep of the letters: one at a time.
+    sweeping: Arc<Mutex<()>>,
 }
 
 impl Worker {
@@ -87,6 +89,7 @@ impl Worker {
             events: broadcast::Sender::new(EVENTS),
             status: watch::Sender::new(Status::Taking),
             counts: Counts::default(),
+            sweeping: Arc::default(),
         };
         Self { shared: Arc::new(shared) }
     }
@@ -113,27 +116,52 @@ impl Worker {
         let mut working = JoinSet::new();
         let mut sweep = interval(jittered(self.shared.options.sweep));
         sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        // Outlives a sweep: begun anew each time, a wait that ends in an error would never end.
+        let mut receiving = None;
         loop {
             while working.try_join_next().is_some() {}
-            let free = slots.clone().acquire_owned();
-            let Some(Ok(slot)) = stop.run_until_cancelled(free).await else { break };
-            if !self.reachable(&stop).await {
-                break;
-            }
+            let slot = match slots.clone().try_acquire_owned() {
+                Ok(slot) if *self.shared.status.borrow() == Status::Taking => slot,
+                free => {
+                    // Nothing is to arrive while there is nobody to work on it.
+                    receiving = None;
+                    let Some(slot) = self.slot(free.ok(), &slots, &stop).await else { break };
+                    slot
+                }
+            };
+            let next = receiving.get_or_insert_with(|| self.shared.queue.receive());
             tokio::select! {
                 biased;
                 () = stop.cancelled() => break,
                 _ = sweep.tick() => self.start_sweep(slot, &slots, &mut working).await,
-                received = self.shared.queue.receive() => match received {
-                    Ok(delivery) => self.start(delivery, slot, &mut working),
-                    Err(error) => {
-                        tracing::warn!(%error, "receiving failed");
-                        self.pause(&error.to_string());
+                received = next => {
+                    receiving = None;
+                    match received {
+                        Ok(delivery) => self.start(delivery, slot, &mut working),
+                        Err(error) => {
+                            tracing::warn!(%error, "receiving failed");
+                            self.pause(&error.to_string());
+                        }
                     }
                 }
             }
         }
+        drop(receiving);
         self.shut_down(working).await;
+    }
+
+    /// Waits for a free slot, and until everything answers. `None` when told to stop.
+    async fn slot(
+        &self,
+        free: Option<OwnedSemaphorePermit>,
+        slots: &Arc<Semaphore>,
+        stop: &CancellationToken,
+    ) -> Option<OwnedSemaphorePermit> {
+        let slot = match free {
+            Some(slot) => slot,
+            None => stop.run_until_cancelled(slots.clone().acquire_owned()).await?.ok()?,
+        };
+        self.reachable(stop).await.then_some(slot)
     }
 
     fn start(&self, delivery: Delivery, slot: OwnedSemaphorePermit, working: &mut JoinSet<()>) {
@@ -161,8 +189,13 @@ impl Worker {
                 drop(slot);
             });
         }
-        let worker = self.clone();
-        working.spawn(async move { worker.shared.letters.sweep(SWEEP_LETTERS).await });
+        if let Ok(alone) = self.shared.sweeping.clone().try_lock_owned() {
+            let letters = self.shared.letters.clone();
+            working.spawn(async move {
+                letters.sweep(SWEEP_LETTERS).await;
+                drop(alone);
+            });
+        }
     }
 
     async fn shut_down(&self, mut working: JoinSet<()>) {

@@ -3,10 +3,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
 
 mod config;
+mod crash;
 mod graph;
 mod house;
 mod queue;
 mod review;
 mod server;
 mod store;
+mod support;
 mod telemetry;
+mod worker;

@@ -201,7 +201,7 @@ fn an_unknown_kind_is_refused() {
 /// Packages that lie about themselves are refused, and nothing is set aside for what they claim.
 #[test]
 fn a_lying_package_is_refused() {
-    let meta = r#"{"at":0,"kind":"step_finished","step":1}"#;
+    let meta = r#"{"t":0,"k":"step","s":1}"#;
     for (payload, why) in [
         (vec![], "it is empty"),
         (vec![9, 1], "its packing 9 is unknown to this version"),

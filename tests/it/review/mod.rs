@@ -7,4 +7,4 @@ mod forge;
 mod judge;
 mod rules;
 mod secrets;
-mod support;
+pub mod support;

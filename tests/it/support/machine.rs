@@ -1,0 +1,147 @@
+//! A machine of its own for the `verdict` binary.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
+
+use serde_json::Value;
+use tempfile::TempDir;
+use verdict::{
+    checkpoint::SqliteStore,
+    db::{Sqlite, SqliteOptions},
+    queue::embedded::{Embedded, Options},
+};
+
+use super::Process;
+
+/// A state folder, a home, a folder for temporary files, and settings.
+pub struct Machine {
+    folder: TempDir,
+    settings: Vec<(String, String)>,
+}
+
+/// A process that ended.
+#[derive(Debug)]
+pub struct Done {
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Done {
+    /// Standard output as JSON, of a process that did well.
+    pub fn json(&self) -> Value {
+        assert_eq!(self.code, Some(0), "{}", self.stderr);
+        serde_json::from_str(&self.stdout).unwrap()
+    }
+}
+
+impl Machine {
+    /// With leases, visibility and sweeps short enough to wait for, and any free port.
+    pub fn new() -> Self {
+        let machine = Self { folder: tempfile::tempdir().unwrap(), settings: Vec::new() };
+        for folder in ["state", "home", "tmp"] {
+            fs::create_dir(machine.folder.path().join(folder)).unwrap();
+        }
+        machine
+            .set("server.listen", "127.0.0.1:0")
+            .set("worker.lease", "1s")
+            .set("worker.sweep", "200ms")
+            .set("worker.sweep_margin", "300ms")
+            .set("worker.grace", "10s")
+            .set("queue.visibility", "500ms")
+    }
+
+    pub fn set(mut self, key: &str, value: &str) -> Self {
+        let variable = verdict::config::variable_of(key);
+        self.settings.retain(|(name, _)| *name != variable);
+        self.settings.push((variable, value.to_owned()));
+        self
+    }
+
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The database of the store and the queue.
+    pub fn file(&self) -> PathBuf {
+        self.folder().join("state/verdict/verdict.db")
+    }
+
+    /// The binary with these arguments, not yet started.
+    pub fn command(&self, args: &[&str]) -> Command {
+        self.around(Command::new(env!("CARGO_BIN_EXE_verdict")), args)
+    }
+
+    /// The binary under a shell that first does `setup`.
+    pub fn command_after(&self, setup: &str, args: &[&str]) -> Command {
+        let mut shell = Command::new("bash");
+        let script = format!("{setup}; exec \"$0\" \"$@\"");
+        shell.args(["-c", &script, env!("CARGO_BIN_EXE_verdict")]);
+        self.around(shell, args)
+    }
+
+    fn around(&self, mut command: Command, args: &[&str]) -> Command {
+        let at = |name: &str| self.folder().join(name);
+        command
+            .args(args)
+            .current_dir(self.folder())
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap())
+            .env("HOME", at("home"))
+            .env("XDG_STATE_HOME", at("state"))
+            .env("TMPDIR", at("tmp"))
+            .envs(self.settings.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    pub fn start(&self, args: &[&str]) -> Process {
+        Process::start(self.command(args))
+    }
+
+    /// `verdict serve`, up and taking work.
+    pub async fn serve(&self) -> Process {
+        let mut process = self.start(&["serve"]);
+        process.says("serving").await;
+        process
+    }
+
+    /// Runs a command to its end.
+    pub fn run(&self, args: &[&str]) -> Done {
+        Self::finish(self.command(args))
+    }
+
+    pub fn finish(mut command: Command) -> Done {
+        let output = command.output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        Done {
+            code: output.status.code(),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        }
+    }
+
+    /// The database, opened here beside whatever processes have it open.
+    pub async fn open(&self) -> Sqlite {
+        let options = SqliteOptions { busy_timeout: Duration::from_secs(30), ..Default::default() };
+        Sqlite::open(self.file(), options).await.unwrap()
+    }
+
+    pub async fn store(&self) -> SqliteStore {
+        SqliteStore::new(self.open().await)
+    }
+
+    pub async fn queue(&self) -> Embedded {
+        Embedded::open(self.open().await, Options::default())
+    }
+
+    /// A file with this text, for arguments.
+    pub fn text(&self, name: &str, text: impl AsRef<[u8]>) -> String {
+        let path = self.folder().join(name);
+        fs::write(&path, text).unwrap();
+        path.display().to_string()
+    }
+}

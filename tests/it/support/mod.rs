@@ -1,0 +1,40 @@
+//! Real processes for tests: the `verdict` binary on a machine of its own.
+//!
+//! A [`Machine`] is a folder with its own state, home and temporary files. A [`Process`] leads a
+//! process group of its own; whatever of the group is left when it goes out of scope is killed and
+//! reaped, also after a panic, and a group that outlives its leader fails the test.
+
+mod group;
+mod machine;
+mod process;
+mod rest;
+
+pub use machine::Machine;
+pub use process::Process;
+pub use rest::{barrier, hold_messages, lift, rows, stuck};
+
+use std::time::Duration;
+
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+
+/// How long anything may take that should happen.
+pub const PATIENCE: Duration = Duration::from_secs(90);
+
+/// Looks until `look` answers something. What happens in another process tells nobody here.
+pub async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+    let mut tick = interval(Duration::from_millis(10));
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let began = Instant::now();
+    loop {
+        tick.tick().await;
+        if let Some(found) = look().await {
+            return found;
+        }
+        assert!(began.elapsed() < PATIENCE, "{what}: not within {PATIENCE:?}");
+    }
+}
+
+/// Lets real time pass: for the instants of random kills, never for an outcome.
+pub async fn pass(time: Duration) {
+    let _ = timeout(time, std::future::pending::<()>()).await;
+}

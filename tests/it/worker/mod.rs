@@ -1,0 +1,13 @@
+//! The worker: every row of its table, first as the pure function, then on a real store and queue
+//! in one SQLite file. Time there is wound by hand; nothing waits for a lease or a backoff.
+
+mod admission;
+mod hall;
+mod leases;
+mod letters;
+mod outages;
+mod outcomes;
+mod subjects;
+mod sweep;
+mod table;
+mod thousand;

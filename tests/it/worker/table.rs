@@ -1,0 +1,81 @@
+//! W3: the table itself.
+
+use std::time::Duration;
+
+use verdict::{
+    base::Fault,
+    graph::{Failure, store::LetterReason},
+    queue::Settlement::{Ack, HandBack, Later},
+    worker::{
+        Options,
+        disposition::{Disposition, ForRun, Happened, decide},
+    },
+};
+
+fn seconds(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+fn failed(fault: Fault, executions: u32) -> Happened {
+    Happened::Failed { failure: Failure { step: 1, node: Some("n".into()), fault }, executions }
+}
+
+fn row(message: verdict::queue::Settlement, run: ForRun) -> Disposition {
+    Disposition { message, run, letter: None, pause: false }
+}
+
+fn letter(reason: LetterReason, run: ForRun) -> Disposition {
+    Disposition { letter: Some(reason), ..row(Ack, run) }
+}
+
+#[test]
+fn every_row_of_the_table() {
+    let refused = |fault, deliveries| Happened::NotAdmitted { fault, deliveries };
+    let transient = || Fault::transient("t");
+    let nothing = || ForRun::Nothing;
+    let pause = |message, run| Disposition { pause: true, ..row(message, run) };
+    let later = |s| row(Later(seconds(s)), ForRun::RetryAfter(seconds(s)));
+    let exhausted = || letter(LetterReason::AttemptsExhausted, ForRun::Fail);
+    let table = [
+        (Happened::Done, row(Ack, nothing())),
+        (Happened::Parked, row(Ack, nothing())),
+        // Transient: the waits grow, the last repeats; the fifth failure is the last.
+        (failed(transient(), 0), later(10)),
+        (failed(transient(), 1), later(60)),
+        (failed(transient(), 2), later(600)),
+        (failed(transient(), 3), later(600)),
+        (failed(transient(), 4), exhausted()),
+        (failed(transient(), 9), exhausted()),
+        (failed(Fault::timeout("t"), 0), later(10)),
+        (failed(Fault::timeout("t"), 4), exhausted()),
+        // A server's wish counts if it is longer.
+        (failed(transient().after(seconds(90)), 0), later(90)),
+        (failed(transient().after(seconds(1)), 0), later(10)),
+        // An outage is nobody's failure, however often.
+        (failed(Fault::outage("o"), 0), pause(HandBack, ForRun::HandBack)),
+        (failed(Fault::outage("o"), 99), pause(HandBack, ForRun::HandBack)),
+        (failed(Fault::permanent("p"), 0), letter(LetterReason::Permanent, ForRun::Fail)),
+        (Happened::Unreachable, pause(HandBack, nothing())),
+        (refused(transient(), 1), row(Later(seconds(10)), nothing())),
+        (refused(transient(), 2), row(Later(seconds(60)), nothing())),
+        (refused(transient().after(seconds(90)), 1), row(Later(seconds(90)), nothing())),
+        (refused(Fault::outage("o"), 7), pause(HandBack, nothing())),
+        (refused(Fault::permanent("p"), 1), letter(LetterReason::Permanent, nothing())),
+        (Happened::Undecodable, letter(LetterReason::Undecodable, nothing())),
+        (Happened::UnknownWorkflow, letter(LetterReason::UnknownWorkflow, nothing())),
+        (Happened::UnknownVersion { since: seconds(0) }, row(Later(seconds(60)), nothing())),
+        (Happened::UnknownVersion { since: seconds(3599) }, row(Later(seconds(60)), nothing())),
+        (
+            Happened::UnknownVersion { since: seconds(3600) },
+            letter(LetterReason::UnsupportedVersion, ForRun::Fail),
+        ),
+        (Happened::Held { left: seconds(7) }, row(Later(seconds(7)), nothing())),
+        (Happened::Held { left: seconds(700) }, row(Later(seconds(60)), nothing())),
+        (Happened::Early { left: seconds(700) }, row(Later(seconds(700)), nothing())),
+        (Happened::LeaseLost, row(Later(seconds(5)), nothing())),
+        (Happened::Stopping, row(HandBack, nothing())),
+    ];
+    for (happened, wanted) in table {
+        assert_eq!(decide(&happened, &Options::default()), wanted, "{happened:?}");
+    }
+}
