@@ -1,4 +1,5 @@
 //! verdict's tests: one binary, one module per area.
 
+mod examples;
 mod graph;
 mod queue;
