@@ -4,6 +4,8 @@
 
 mod config;
 mod crash;
+mod examples;
+mod fuzz;
 mod graph;
 mod house;
 mod queue;

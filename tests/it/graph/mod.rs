@@ -9,6 +9,8 @@ mod durable;
 mod interrupts;
 mod leases;
 mod machine;
+mod props;
+mod random;
 mod reopen;
 mod run;
 mod stalled;
