@@ -8,7 +8,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use verdict::{
     config::Settings,
-    graph::{Record, RunMachine, State, decode_meta, store::StoredRecord},
+    graph::{Meta, Record, RunMachine, State, store::StoredRecord},
     queue::{Decoded, Message, decode},
 };
 
@@ -88,7 +88,7 @@ pub fn records(bytes: &[u8]) {
             let again = record.encode(compress).expect("what was read can be written");
             let back = Record::<Json>::decode(seq, &again).expect("what was written can be read");
             assert_eq!(back.meta, record.meta);
-            assert_eq!(decode_meta(seq, &again).expect("so can its meta"), (back.at, back.meta));
+            assert_eq!(Meta::decode(seq, &again).expect("so can its meta"), (back.at, back.meta));
         }
         log.push(record);
     }

@@ -106,7 +106,7 @@ pub(super) async fn see_through(
     let opened = workflow.open(&app.runtime, start, None, None).await?;
     let mut found = match opened.held {
         Some(held) => Taken::Held(Box::new(held), None),
-        None => take(app, opened.opened.head).await?,
+        None => take(app, opened.head).await?,
     };
     let stop = signal::stop_token();
     loop {

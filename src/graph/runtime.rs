@@ -132,11 +132,13 @@ impl Runtime {
             claim: spec.claim.then(|| self.claim_as()),
         };
         let opened = self.store.open(new).await?;
-        let held = opened
-            .lease
-            .clone()
-            .map(|lease| Held { lease, loaded: Some((opened.head.clone(), vec![record])) });
-        Ok(Begun { opened, held })
+        let loaded = Some((opened.head.clone(), vec![record]));
+        Ok(Begun {
+            held: opened.lease.map(|lease| Held { lease, loaded }),
+            head: opened.head,
+            created: opened.created,
+            superseded: opened.superseded,
+        })
     }
 
     pub(super) fn bare(&self, meta: &Meta) -> Result<StoredRecord> {

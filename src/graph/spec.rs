@@ -8,7 +8,7 @@ use super::{
     executor::Control,
     record::Envelope,
     state::State,
-    store::{Head, Lease, Opened, RunId, StoredRecord},
+    store::{Head, Lease, RunId, StoredRecord},
     testing::Faults,
 };
 use crate::base::Timestamp;
@@ -116,18 +116,14 @@ impl From<Lease> for Held {
 /// What [`Runtime::open`](super::Runtime::open) found or made.
 #[derive(Debug, Clone)]
 pub struct Begun {
-    /// What the store says of it.
-    pub opened: Opened,
-    /// The run in hand, if it is new and was to be claimed.
+    /// The run's head, after all that was done.
+    pub head: Head,
+    /// Whether it was made just now.
+    pub created: bool,
+    /// The run in hand, if it is new and was to be claimed, and not born superseded.
     pub held: Option<Held>,
-}
-
-impl std::ops::Deref for Begun {
-    type Target = Opened;
-
-    fn deref(&self) -> &Opened {
-        &self.opened
-    }
+    /// Runs this opening superseded.
+    pub superseded: Vec<RunId>,
 }
 
 /// Where to go on from. See [`Execute::reopen`].

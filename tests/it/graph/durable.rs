@@ -180,7 +180,7 @@ async fn a_fork_goes_on_from_any_step() {
         let calls = Calls::default();
         let graph = calls.counted(&diamond());
         let spec = NewSpec::new("words", 1, Vec::new()).key("k").subject(Some("s".to_owned()), 1);
-        let id = bench.runtime.open(&graph, spec).await.unwrap().opened.head.id;
+        let id = bench.runtime.open(&graph, spec).await.unwrap().head.id;
         bench.run(&graph, &id).await;
         let before = bench.runtime.store.load(&id, 0).await.unwrap();
         for (step, wanted) in [(0, 5), (1, 4), (2, 1), (3, 0)] {
@@ -265,7 +265,7 @@ async fn an_unknown_version_is_refused_untouched() {
     on_each(async |bench| {
         let graph = diamond();
         let spec = NewSpec::new("words", 3, Vec::new());
-        let id = bench.runtime.open(&graph, spec).await.unwrap().opened.head.id;
+        let id = bench.runtime.open(&graph, spec).await.unwrap().head.id;
         let lease = bench.claim(&id).await;
         let known = Execute { versions: vec![1, 2], ..execute(&graph) };
         let error = bench.runtime.execute(known, lease.clone()).await.err().unwrap();

@@ -59,7 +59,7 @@ async fn a_superseded_run_stops() {
         let spec = |key: &str, order| {
             NewSpec::new("words", 1, Vec::new()).key(key).subject(Some("pr".to_owned()), order)
         };
-        let id = bench.runtime.open(&graph, spec("old", 1)).await.unwrap().opened.head.id;
+        let id = bench.runtime.open(&graph, spec("old", 1)).await.unwrap().head.id;
         let (ran, newer) = tokio::join!(bench.run(&graph, &id), async {
             door.reached().await;
             let newer = bench.elsewhere().await.open(&graph, spec("new", 2)).await.unwrap();
