@@ -5,7 +5,6 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::QueueUrl;
-use crate::queue::embedded;
 
 /// Where messages wait.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,7 +20,7 @@ pub struct QueueOptions {
 
 impl Default for QueueOptions {
     fn default() -> Self {
-        Self { url: QueueUrl::default(), visibility: embedded::Options::default().visibility }
+        Self { url: QueueUrl::default(), visibility: Duration::from_secs(30) }
     }
 }
 
