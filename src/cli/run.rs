@@ -105,7 +105,7 @@ pub(super) async fn see_through(
 ) -> Result<Ended, CliError> {
     let opened = workflow.open(&app.runtime, start, None, None).await?;
     let mut found = match opened.held {
-        Some(held) => Taken::Held(held, None),
+        Some(held) => Taken::Held(held.into(), None),
         None => take(app, opened.opened.head).await?,
     };
     let stop = signal::stop_token();
@@ -120,7 +120,7 @@ pub(super) async fn see_through(
         let run = held.lease.run.clone();
         let events = Events::new(run.clone(), app.runtime.clock.clone(), sender);
         let options = Options { events, control, reopen, ..Options::default() };
-        let ran = workflow.execute(&app.runtime, held, options).await?;
+        let ran = workflow.execute(&app.runtime, *held, options).await?;
         // The last sender goes with the execution.
         if *ran.stop() == Stop::Ended {
             // Somebody claimed it to reopen it and died before its log said so.
@@ -139,7 +139,7 @@ async fn now(app: &App, run: &RunId) -> Result<Head, CliError> {
 }
 
 enum Taken {
-    Held(Held, Option<(String, ReopenFrom)>),
+    Held(Box<Held>, Option<(String, ReopenFrom)>),
     Ended(Box<Head>),
 }
 
@@ -158,7 +158,7 @@ async fn take(app: &App, head: Head) -> Result<Taken, CliError> {
         match app.runtime.claim(&id, how).await.map_err(Fault::from)? {
             Claimed::Yours(lease, _) => {
                 let why = reopen.then(|| ("asked for again".to_owned(), ReopenFrom::Failed));
-                return Ok(Taken::Held(lease.into(), why));
+                return Ok(Taken::Held(Box::new(lease.into()), why));
             }
             Claimed::Held(holder) if !said => {
                 said = true;
