@@ -12,6 +12,10 @@ pub(super) fn bad_value(error: figment::Error) -> ConfigError {
         Kind::InvalidType(found, wanted) | Kind::InvalidValue(found, wanted) => {
             format!("expected {}, found {found}", plain(wanted))
         }
+        Kind::UnknownVariant(found, wanted) => {
+            let wanted: Vec<_> = wanted.iter().map(|word| format!("`{word}`")).collect();
+            format!("expected {}, found `{found}`", wanted.join(" or "))
+        }
         other => other.to_string(),
     };
     if let Some(example) = example(&key).filter(|_| !why.starts_with("expected `")) {

@@ -63,7 +63,7 @@ fn settings_that_cannot_be_used_are_said() {
     );
     with(
         "[log]\nformat = 'loud'",
-        "bad value for `log.format` in bad.toml: unknown variant: found `loud`, expected `text` or `json`",
+        "bad value for `log.format` in bad.toml: expected `text` or `json`, found `loud`",
     );
     with(
         "[worker",
@@ -238,7 +238,7 @@ async fn a_full_disk_is_said_and_nothing_is_lost() {
             let done = Machine::finish(machine.command_after(&setup, &review));
             match done.code {
                 Some(0) => assert_eq!(review_of(&done.stdout), wanted),
-                Some(3) => assert!(
+                Some(2 | 3) => assert!(
                     done.stderr.contains("reading or writing failed")
                         || done.stderr.contains("no room left"),
                     "{}",

@@ -19,12 +19,17 @@ async fn killed_at_random_instants_ends_the_same() {
     let repo = repository();
     let path = repo.path().display().to_string();
     let input = serde_json::json!({"repo": &path, "base": "HEAD~1", "head": "HEAD"}).to_string();
-    let machine = Machine::new();
     let review = ["review", "HEAD~1..HEAD", "--repo", &path, "--format", "json"];
     let began = Instant::now();
-    let wanted_review = review_of(&machine.run(&review).stdout);
-    let life = began.elapsed();
-    let outcome = only_run(&machine);
+    let (mut life, mut undisturbed) = (Duration::MAX, None);
+    // The shortest of a few lives, so that a busy machine does not make every kill come too late.
+    for _ in 0..3 {
+        let (machine, began) = (Machine::new(), Instant::now());
+        let review = review_of(&machine.run(&review).stdout);
+        life = life.min(began.elapsed());
+        undisturbed = Some((review, only_run(&machine)));
+    }
+    let (wanted_review, outcome) = undisturbed.unwrap();
 
     let kills = wanted("VERDICT_TEST_KILLS", 25);
     let mut random = fastrand::Rng::with_seed(wanted("VERDICT_TEST_SEED", 7));
@@ -53,8 +58,6 @@ async fn killed_at_random_instants_ends_the_same() {
         assert_eq!(only_run(&machine).state, outcome.state, "round {rounds}");
         assert!(late <= 10 + 3 * kills, "the process is never caught alive");
     }
-    println!(
-        "{killed} kills in {rounds} runs ({late} came too late), life {life:?}, {:?} in all",
-        Duration::from_millis(u64::try_from(began.elapsed().as_millis()).unwrap())
-    );
+    let all = began.elapsed();
+    println!("{killed} kills in {rounds} runs ({late} too late), life {life:?}, {all:?} in all");
 }

@@ -311,6 +311,18 @@ impl Hall {
         .await;
     }
 
+    /// Waits until the queue is empty, letting time pass: a message that found its run in the
+    /// sweep's hands waits for the lease first.
+    pub async fn empties(&self) {
+        eventually("the queue is empty", async || {
+            self.pass(Duration::from_millis(10));
+            let depth = self.depth().await;
+            let left = [depth.ready, depth.in_hand, depth.delayed];
+            (left == [Some(0); 3]).then_some(())
+        })
+        .await;
+    }
+
     pub async fn depth(&self) -> Depth {
         self.queue.depth().await.unwrap()
     }

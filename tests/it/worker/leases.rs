@@ -114,7 +114,7 @@ async fn a_stopping_worker_lets_go_at_the_next_record() {
     let worker = hall.worker();
     hall.becomes("a", RunStatus::Completed).await;
     hall.becomes("b", RunStatus::Completed).await;
-    hall.settled(0).await;
+    hall.empties().await;
     assert_eq!(hall.stage.ran("a"), ["prepare", "work", "publish"]);
     worker.stop().await;
 }
@@ -135,7 +135,7 @@ async fn what_outlasts_the_grace_period_is_cut_short() {
 
     let worker = hall.worker();
     hall.becomes("a", RunStatus::Completed).await;
-    hall.settled(0).await;
+    hall.empties().await;
     assert_eq!(hall.stage.ran("a"), ["prepare", "work", "work", "publish"]);
     worker.stop().await;
 }

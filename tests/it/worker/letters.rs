@@ -115,7 +115,7 @@ async fn a_replay_cut_short_is_done_again() {
 
     let worker = hall.worker();
     hall.becomes("a", RunStatus::Completed).await;
-    hall.settled(0).await;
+    hall.empties().await;
     assert_eq!(hall.stage.ran("a"), ["prepare", "work", "work", "publish"]);
     worker.stop().await;
 }

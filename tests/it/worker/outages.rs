@@ -30,7 +30,7 @@ async fn a_locked_database_pauses_the_worker() {
     unlock(other).await;
     worker.is(|status| *status == Status::Taking).await;
     assert_eq!(hall.becomes("a", RunStatus::Completed).await.executions, 0);
-    hall.settled(0).await;
+    hall.empties().await;
     worker.stop().await;
 }
 
@@ -51,7 +51,7 @@ async fn a_database_locked_in_the_middle_of_a_run_costs_it_nothing() {
     hall.pass(VISIBILITY);
     let head = hall.becomes("a", RunStatus::Completed).await;
     assert_eq!((head.executions, head.error), (0, None));
-    hall.settled(0).await;
+    hall.empties().await;
     let ran = hall.stage.ran("a");
     assert_eq!(ran.iter().filter(|node| *node == "prepare").count(), 1);
     assert_eq!(ran.iter().filter(|node| *node == "publish").count(), 1);
@@ -74,7 +74,7 @@ async fn a_short_lock_is_waited_out() {
     unlock(other).await;
     hall.becomes("a", RunStatus::Completed).await;
     hall.pass(VISIBILITY);
-    hall.settled(0).await;
+    hall.empties().await;
     assert_eq!(hall.stage.ran("a"), ["prepare", "work", "publish"]);
     worker.stop().await;
 }

@@ -105,9 +105,9 @@ async fn the_fifth_failure_becomes_a_dead_letter() {
     let worker = hall.worker();
     let first = hall.now();
     hall.send(&part("a")).await;
-    for _ in 0..4 {
+    for wait in [10, 60, 60, 60] {
         hall.settled(1).await;
-        hall.pass(seconds(60));
+        hall.pass(seconds(wait));
     }
     assert_eq!(hall.becomes("a", RunStatus::Failed).await.executions, 5);
     let letter = hall.only_letter().await;

@@ -17,13 +17,13 @@ async fn a_newer_run_stops_the_older_one() {
     hall.becomes("new", RunStatus::Completed).await;
     hall.becomes("old", RunStatus::Superseded).await;
     hall.stage.open();
-    hall.settled(0).await;
+    hall.empties().await;
     assert_eq!(hall.stage.ran("old"), ["prepare", "work"]);
     assert_eq!(hall.kinds("old").await.last(), Some(&"superseded"));
 
     // Its message again, late: there is a newer one.
     hall.send(&about("old", "pr 1", 1)).await;
-    hall.settled(0).await;
+    hall.empties().await;
     hall.becomes("old", RunStatus::Superseded).await;
     assert_eq!(hall.stage.ran("old"), ["prepare", "work"]);
     worker.stop().await;
@@ -38,7 +38,7 @@ async fn an_older_run_that_comes_late_is_born_superseded() {
     hall.becomes("new", RunStatus::Completed).await;
     hall.send(&about("old", "pr 1", 1)).await;
     hall.becomes("old", RunStatus::Superseded).await;
-    hall.settled(0).await;
+    hall.empties().await;
     assert_eq!(hall.stage.ran("old"), [""; 0]);
     worker.stop().await;
 }
@@ -51,7 +51,7 @@ async fn superseded(hall: &Hall) {
     hall.becomes("old", RunStatus::Superseded).await;
     hall.stage.open();
     hall.becomes("new", RunStatus::Completed).await;
-    hall.settled(0).await;
+    hall.empties().await;
 }
 
 /// W3: a superseded run whose head is current again goes on where it was stopped.
@@ -62,7 +62,7 @@ async fn a_superseded_run_that_is_current_again_goes_on() {
     superseded(&hall).await;
     hall.send(&about("old", "pr 1", 3)).await;
     hall.becomes("old", RunStatus::Completed).await;
-    hall.settled(0).await;
+    hall.empties().await;
     assert_eq!(hall.stage.ran("old"), ["prepare", "work", "work", "publish"]);
     assert!(hall.kinds("old").await.contains(&"reopened"));
     worker.stop().await;
@@ -86,7 +86,7 @@ async fn a_reopening_cut_short_is_done_again() {
     let worker = hall.worker();
     hall.send(&about("old", "pr 1", 3)).await;
     hall.becomes("old", RunStatus::Completed).await;
-    hall.settled(0).await;
+    hall.empties().await;
     assert_eq!(hall.stage.ran("old"), ["prepare", "work", "work", "publish"]);
     worker.stop().await;
 }

@@ -64,7 +64,7 @@ async fn a_message_whose_worker_died_comes_back() {
     assert_eq!(hall.head("a").await, None);
     hall.pass(super::hall::VISIBILITY + Duration::from_millis(1));
     hall.becomes("a", RunStatus::Completed).await;
-    hall.settled(0).await;
+    hall.empties().await;
     worker.stop().await;
 }
 
