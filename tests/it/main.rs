@@ -4,6 +4,7 @@
 
 mod config;
 mod examples;
+mod fuzz;
 mod graph;
 mod house;
 mod queue;
