@@ -10,7 +10,7 @@ use tokio::time::Instant;
 mod targets;
 
 /// Inputs per target in an ordinary test run.
-const SLICE: u64 = 3000;
+const SLICE: u64 = 1500;
 
 /// Pieces that parsers take an interest in.
 const WORDS: &[&str] = &[
