@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use verdict::{
-    config::Settings,
+    config::{QueueUrl, Settings, StoreUrl, known_keys},
     graph::{Meta, Record, RunMachine, State, store::StoredRecord},
     queue::{Decoded, Message, decode},
 };
@@ -46,12 +46,21 @@ pub fn message(bytes: &[u8]) {
     }
 }
 
-/// A settings file. What is refused is refused with a message, what is accepted can be asked.
+/// A settings file: an answer, what was accepted can be shown, and so can every place read from a
+/// line of it.
 pub fn settings(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     match Settings::parse(text) {
-        Ok(settings) => drop(settings.idle()),
+        Ok(settings) => assert_eq!(settings.describe().len(), known_keys().len()),
         Err(error) => assert!(!error.to_string().is_empty()),
+    }
+    for place in text.lines() {
+        if let Ok(url) = place.parse::<StoreUrl>() {
+            assert!(!url.to_string().is_empty());
+        }
+        if let Ok(url) = place.parse::<QueueUrl>() {
+            assert!(!url.to_string().is_empty());
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 mod targets;
 
 /// Inputs per target in an ordinary test run.
-const SLICE: u64 = 3000;
+const SLICE: u64 = 1500;
 
 /// Pieces that parsers take an interest in.
 const WORDS: &[&str] = &[
@@ -136,6 +136,7 @@ fn settings() {
         "[worker]\nconcurrency = 8\nlease = \"30s\"\ngrace = \"25s\"\n[server]\nlisten = \"127.0.0.1:8080\"\n",
         "[forge.local]\nallow = [\"/srv\", \"~/code\"]\n[log]\nformat = \"json\"\n",
         "[model]\nchain = [\"anthropic::claude\"]\n[github]\nurl = \"https://api.github.com\"\napp_id = 7\n",
+        "embedded:\nembedded:q.db\nmemory:\nsqlite:runs.db\npubsub://p/s?topic=t\npostgres://h/d",
         "queue.url = \"amqp://u:p@h/v?queue=verdict\"\nstore.url = \"memory:\"\n",
     ]);
     fuzz("settings", targets::settings, &seeds);

@@ -8,6 +8,7 @@ use std::{
 };
 
 use serde_json::value::{RawValue, to_raw_value};
+use sqlx::{ConnectOptions, Connection, sqlite::SqliteConnectOptions};
 use tempfile::TempDir;
 use verdict::{
     base::{Clock, ManualClock, Timestamp},
@@ -63,6 +64,15 @@ impl Bench {
             None => self.runtime.store.clone(),
         };
         Runtime::new(store, self.clock.clone(), "other")
+    }
+
+    /// Changes the file behind the store's back.
+    pub async fn sql(&self, statement: &'static str) {
+        let (_, path) = self.file.as_ref().unwrap();
+        let options = SqliteConnectOptions::new().filename(path);
+        let mut conn = options.connect().await.unwrap();
+        sqlx::query(statement).execute(&mut conn).await.unwrap();
+        conn.close().await.unwrap();
     }
 
     pub async fn open(&self, graph: &TestGraph) -> RunId {

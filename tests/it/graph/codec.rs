@@ -201,7 +201,8 @@ fn an_unknown_kind_is_refused() {
 /// Packages that lie about themselves are refused, and nothing is set aside for what they claim.
 #[test]
 fn a_lying_package_is_refused() {
-    let meta = r#"{"t":0,"k":"step","s":1}"#;
+    let whole = record(Meta::StepFinished { step: 1 }, Body::Tasks(vec![Send::to("a")]));
+    let whole = whole.encode(true).unwrap();
     for (payload, why) in [
         (vec![], "it is empty"),
         (vec![9, 1], "its packing 9 is unknown to this version"),
@@ -209,7 +210,7 @@ fn a_lying_package_is_refused() {
         (vec![1, 255, 255, 255, 255], "it claims to hold 4294967295 bytes"),
         (vec![1, 0, 0, 0, 32, 0, 0], "it claims to hold 536870912 bytes"),
     ] {
-        let stored = StoredRecord { meta: meta.into(), payload: Some(payload.into()) };
+        let stored = StoredRecord { payload: Some(payload.into()), ..whole.clone() };
         let error = Record::<Add>::decode(1, &stored).unwrap_err().to_string();
         assert_eq!(error, format!("record 1 cannot be read: {why}"));
     }

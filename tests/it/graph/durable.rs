@@ -297,6 +297,20 @@ async fn a_log_that_names_an_unknown_node_is_not_continued() {
     );
 }
 
+/// A run written by a newer build in another format is refused before its records are read.
+#[tokio::test]
+async fn a_newer_format_is_refused_untouched() {
+    let bench = Bench::sqlite().await;
+    let id = bench.open(&diamond()).await;
+    bench.sql("UPDATE run SET format = 2").await;
+    let lease = bench.claim(&id).await;
+    let error = bench.runtime.execute(execute(&diamond()), lease).await.err().unwrap();
+    let wanted = format!("run {id} is written in format 2, this version reads up to {FORMAT}");
+    assert_eq!(error.message, wanted);
+    assert_eq!(bench.runtime.inspect::<Words>(&id).await.err().unwrap().message, wanted);
+    assert_eq!(bench.head(&id).await.version, 1);
+}
+
 /// The store's answer may be lost: the same batch again changes nothing.
 #[tokio::test]
 async fn a_repeated_append_is_one() {

@@ -67,7 +67,7 @@ async fn a_superseded_run_stops() {
             newer
         });
         assert_eq!(ran.stop, Stop::Fenced);
-        assert_eq!(newer.superseded, [id.clone()]);
+        assert_eq!(newer.superseded, std::slice::from_ref(&id));
         assert_eq!(bench.kinds(&id).await.last(), Some(&"superseded"));
         assert_eq!(bench.head(&id).await.status, RunStatus::Superseded);
         let (_, seen) = bench.runtime.inspect::<Words>(&id).await.unwrap();

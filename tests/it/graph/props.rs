@@ -65,19 +65,13 @@ async fn disturbed(bench: &Bench, plan: &Plan, crashes: &[(u64, u64)]) -> (RunId
     (id, ran)
 }
 
-fn check(
-    bench: Bench,
-    plan: &Plan,
-    crashes: &[(u64, u64)],
-) -> impl Future<Output = TestCaseResult> {
-    async move {
-        let (_, undisturbed) = disturbed(&bench, plan, &[]).await;
-        prop_assert_eq!(&undisturbed.stop, &Stop::Completed);
-        let (id, ran) = disturbed(&bench, plan, crashes).await;
-        prop_assert!(over(&ran), "{:?}", ran.stop);
-        prop_assert_eq!(end(&ran), end(&undisturbed));
-        prefixes(log(&bench, &id).await, &ran)
-    }
+async fn check(bench: Bench, plan: &Plan, crashes: &[(u64, u64)]) -> TestCaseResult {
+    let (_, undisturbed) = disturbed(&bench, plan, &[]).await;
+    prop_assert_eq!(&undisturbed.stop, &Stop::Completed);
+    let (id, ran) = disturbed(&bench, plan, crashes).await;
+    prop_assert!(over(&ran), "{:?}", ran.stop);
+    prop_assert_eq!(end(&ran), end(&undisturbed));
+    prefixes(log(&bench, &id).await, &ran)
 }
 
 /// Every beginning of a real log is legal, and a machine fed step by step agrees with one that
@@ -214,7 +208,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases.div_ceil(10)))]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases.div_ceil(16)))]
 
     /// On SQLite.
     #[test]
