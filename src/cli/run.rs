@@ -111,7 +111,7 @@ pub(super) async fn see_through(
     let stop = signal::stop_token();
     loop {
         let (held, reopen) = match found {
-            Taken::Held(held, reopen) => (*held, reopen),
+            Taken::Held(held, reopen) => (held, reopen),
             Taken::Ended(head) => return recorded(app, workflow, &head).await,
         };
         let control = Control { drain: stop.clone(), ..Control::default() };
