@@ -54,7 +54,7 @@ async fn process(name: &str, file: &Path, answer: Option<&str>) -> Result<Stop, 
     let runtime = Runtime::new(Arc::new(store), Clock::system(), name);
     let graph = graph().map_err(|e| Fault::permanent(e.to_string()))?;
     let spec = NewSpec::new("release", 1, "v1.0".to_owned()).key("v1.0");
-    let id = runtime.open(&graph, spec).await?.opened.head.id.clone();
+    let id = runtime.open(&graph, spec).await?.head.id;
     if let Some(answer) = answer {
         let value = to_raw_value(answer).map_err(|e| Fault::permanent(e.to_string()))?;
         runtime.resume(&id, "2.0.by", &value).await?;

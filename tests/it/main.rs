@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
 
 mod config;
+mod crash;
 mod examples;
 mod fuzz;
 mod graph;
