@@ -57,7 +57,7 @@ impl Fault {
     }
 
     fn new(kind: FaultKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), retry_after: None }
+        Self { kind, message: bounded(message.into()), retry_after: None }
     }
 
     /// The same fault, with the wait the other side asked for.
@@ -70,7 +70,7 @@ impl Fault {
     /// The same fault, its message led by what was being done: `"{doing}: {message}"`.
     #[must_use]
     pub fn while_doing(mut self, doing: impl fmt::Display) -> Self {
-        self.message = format!("{doing}: {}", self.message);
+        self.message = bounded(format!("{doing}: {}", self.message));
         self
     }
 
@@ -78,6 +78,17 @@ impl Fault {
     pub fn is_transient(&self) -> bool {
         self.kind != FaultKind::Permanent
     }
+}
+
+/// The longest message that is kept, in bytes. Some parsers quote what they could not read.
+const LONGEST: usize = 2_000;
+
+fn bounded(mut message: String) -> String {
+    if message.len() > LONGEST {
+        message.truncate(message.floor_char_boundary(LONGEST));
+        message.push('…');
+    }
+    message
 }
 
 impl fmt::Display for Fault {
