@@ -3,8 +3,20 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use verdict::cli::{self, Cli};
+use verdict::{
+    cli::{Cli, CliError},
+    telemetry::{self, Quiet},
+};
 
 fn main() -> ExitCode {
-    cli::main(Cli::parse())
+    let cli = Cli::parse();
+    let settings = match cli.settings() {
+        Ok(settings) => settings,
+        Err(error) => return error.exit(),
+    };
+    let quiet = if cli.serves() { Quiet::Info } else { Quiet::Warn };
+    if let Err(error) = telemetry::init(settings.log, quiet) {
+        return CliError::usage(error).exit();
+    }
+    cli.run(settings)
 }

@@ -44,8 +44,20 @@ pub struct SourceText<'a> {
 pub fn analyse(rules: &Ruleset, source: SourceText<'_>) -> Vec<Finding> {
     let lines = Lines::new(source.text);
     let mut findings = rules.scan(source, &lines);
+    if globs::is_test(source.path) {
+        findings.iter_mut().for_each(soften);
+    }
     findings.extend(checks::text(source, &lines));
     findings.sort_by(|a, b| (a.start_line, &a.rule).cmp(&(b.start_line, &b.rule)));
     assign_fingerprints(&mut findings);
     findings
+}
+
+/// In a test, unchecked certificates and swallowed errors are mostly meant: they stay countable,
+/// below the usual threshold.
+fn soften(finding: &mut Finding) {
+    let meant = finding.agent == Category::Security || finding.rule.ends_with("swallowed-error");
+    if meant {
+        finding.confidence = finding.confidence.min(Confidence::hundredths(45));
+    }
 }

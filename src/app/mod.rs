@@ -1,6 +1,7 @@
 //! The composition root: settings in, running parts out. The only place where adapters are chosen.
 
 mod owner;
+mod serve;
 
 use std::{collections::HashMap, path::PathBuf, sync::Arc};
 
@@ -50,12 +51,21 @@ pub struct App {
     files: Vec<Sqlite>,
 }
 
+/// Who names the repositories that are reviewed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trust {
+    /// Whoever started this process.
+    Owner,
+    /// Whoever can put a message on the queue: `forge.local.allow` bounds them.
+    Queue,
+}
+
 impl App {
     /// Opens the store and the queue, and prepares the workflows.
     ///
     /// # Errors
     /// With the setting that names the part that could not be had.
-    pub async fn open(settings: Settings) -> Result<Self, AppError> {
+    pub async fn open(settings: Settings, trust: Trust) -> Result<Self, AppError> {
         let mut files = Files::default();
         let store: Arc<dyn Store> = match &settings.store.url {
             StoreUrl::Memory => Arc::new(Memory::new(Clock::system())),
@@ -80,7 +90,9 @@ impl App {
             .with_ttl(settings.worker.lease)
             .with_known_dead(owner::known_dead);
         let forge: Arc<dyn Forge> = Arc::new(LocalGit::new(GitOptions::default()));
-        let workflows = workflows(&forge).map_err(|fault| AppError::new("workflows", fault))?;
+        let allow = if trust == Trust::Queue { allowed(&settings)? } else { None };
+        let workflows =
+            workflows(&forge, allow).map_err(|fault| AppError::new("workflows", fault))?;
         let files = files.0.into_values().collect();
         Ok(Self { settings, runtime, queue, forge, workflows, files })
     }
@@ -134,9 +146,25 @@ impl Files {
 }
 
 /// The list of all workflows.
-fn workflows(forge: &Arc<dyn Forge>) -> Result<Registry, Fault> {
+fn workflows(forge: &Arc<dyn Forge>, allow: Option<Vec<PathBuf>>) -> Result<Registry, Fault> {
     let broken = |error: crate::graph::GraphError| Fault::permanent(error.to_string());
-    let review = review::ReviewDeps::new(forge.clone(), review::Limits::default())?;
+    let mut review = review::ReviewDeps::new(forge.clone(), review::Limits::default())?;
+    review.allow = allow;
     let review = Bound::<review::Review>::new(review).map_err(broken)?;
     Ok(Registry::new().with(review))
+}
+
+/// The folders whose repositories a message may name; `None` for any. Only somebody on this machine
+/// can write to the embedded queue, so there the list may be left out.
+fn allowed(settings: &Settings) -> Result<Option<Vec<PathBuf>>, AppError> {
+    let folders = &settings.forge.local.allow;
+    if folders.is_empty() && matches!(settings.queue.url, QueueUrl::Embedded(_)) {
+        return Ok(None);
+    }
+    let canonical = folders.iter().map(|folder| {
+        folder.canonicalize().map_err(|error| {
+            AppError::new("forge.local.allow", format!("{}: {error}", folder.display()))
+        })
+    });
+    canonical.collect::<Result<Vec<_>, _>>().map(Some)
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{CliError, Format, output};
 use crate::{
-    app::App,
+    app::{App, Trust},
     config::Settings,
     graph::{RunId, RunStatus, store::RunFilter},
 };
@@ -37,7 +37,7 @@ impl Check {
 pub(super) async fn main(args: &Args, settings: Settings) -> Result<(), CliError> {
     let places = format!("store {}, queue {}", settings.store.url, settings.queue.url);
     let mut checks = vec![Check::of("settings", Ok(places)), Check::of("git", git())];
-    match App::open(settings).await {
+    match App::open(settings, Trust::Queue).await {
         Err(error) => checks.push(Check::of("open", Err(error.to_string()))),
         Ok(app) => {
             checks.push(Check::of("store", store(&app).await));

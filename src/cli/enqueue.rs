@@ -7,7 +7,7 @@ use crate::{
     app::App,
     base::TraceContext,
     graph::RunId,
-    queue::{Decoded, Message, QueueError, decode, header},
+    queue::{Decoded, Message, QueueError, Webhook},
 };
 
 /// `verdict enqueue`
@@ -47,7 +47,7 @@ fn message(args: &Args, body: Vec<u8>) -> Result<(Message, String), CliError> {
         Message::new(body).with(TraceContext::HEADER, TraceContext::generate().to_string());
     let name = args.file.display();
     if args.event.is_none() {
-        match decode(&message.headers, &message.body) {
+        match Decoded::of(&message) {
             Ok(Decoded::Job(mut job)) => {
                 // Its own name, so that sending it twice on purpose runs it twice.
                 let key = job.key.get_or_insert_with(|| RunId::random().to_string()).clone();
@@ -64,13 +64,11 @@ fn message(args: &Args, body: Vec<u8>) -> Result<(Message, String), CliError> {
     }
     let event = args.event.clone().unwrap_or_else(|| "pull_request".to_owned());
     let delivery = args.delivery.clone().unwrap_or_else(|| RunId::random().to_string());
-    let message = message
-        .with(header::CONTENT_TYPE, "application/json")
-        .with(header::GITHUB_EVENT, event)
-        .with(header::GITHUB_DELIVERY, &delivery);
+    let trace = message.header(TraceContext::HEADER).unwrap_or_default().to_owned();
+    let webhook = Webhook { event, delivery: Some(delivery.clone()), body: message.body };
+    let message = webhook.to_message().with(TraceContext::HEADER, trace);
     // What no worker could read is refused here, where somebody sees it.
-    decode(&message.headers, &message.body)
-        .map_err(|why| CliError::usage(format!("{name}: {why}")))?;
+    Decoded::of(&message).map_err(|why| CliError::usage(format!("{name}: {why}")))?;
     Ok((message, delivery))
 }
 

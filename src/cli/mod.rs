@@ -21,10 +21,9 @@ use std::{fmt, path::PathBuf, process::ExitCode};
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::{
-    app::{App, AppError},
+    app::{App, AppError, Trust},
     base::Fault,
     config::{ConfigError, Settings},
-    telemetry::{self, Quiet},
 };
 
 /// Reviews pull requests from a queue: one review on each head commit, whatever crashes in between.
@@ -75,7 +74,7 @@ enum Format {
 
 /// How a command ended, short of success.
 #[derive(Debug)]
-enum CliError {
+pub enum CliError {
     /// Findings at or above the threshold: code 1, nothing more to say.
     Findings,
     /// Usage or configuration: code 2.
@@ -85,7 +84,8 @@ enum CliError {
 }
 
 impl CliError {
-    fn usage(message: impl fmt::Display) -> Self {
+    /// A mistake of usage or configuration.
+    pub fn usage(message: impl fmt::Display) -> Self {
         Self::Usage(message.to_string())
     }
 
@@ -93,7 +93,8 @@ impl CliError {
         Self::Failed(message.to_string())
     }
 
-    fn exit(self) -> ExitCode {
+    /// Says it on stderr, and answers the exit code.
+    pub fn exit(self) -> ExitCode {
         let (code, message) = match self {
             Self::Findings => (1, None),
             Self::Usage(message) => (2, Some(message)),
@@ -124,29 +125,42 @@ impl From<Fault> for CliError {
     }
 }
 
-/// Runs the command and answers the process's exit code.
-pub fn main(cli: Cli) -> ExitCode {
-    let cwd = std::env::current_dir().unwrap_or_default();
-    let settings = match Settings::load(cli.config.as_deref(), std::env::vars(), &cwd) {
-        Ok(settings) => settings,
-        Err(error) => return CliError::from(error).exit(),
-    };
-    let serving = matches!(cli.command, Command::Serve(_));
-    let quiet = if serving { Quiet::Info } else { Quiet::Warn };
-    if let Err(error) = telemetry::init(settings.log, quiet) {
-        return CliError::usage(error).exit();
+impl Cli {
+    /// The settings this command line asks for.
+    ///
+    /// # Errors
+    /// If a file or a variable is wrong; the error names key and source.
+    pub fn settings(&self) -> Result<Settings, CliError> {
+        let cwd = std::env::current_dir()
+            .map_err(|e| CliError::usage(format!("there is no current folder: {e}")))?;
+        // A variable that is no text cannot be one of ours, or is wrong and will be said to be.
+        let lossy = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
+        let variables = std::env::vars_os().map(|(name, value)| (lossy(name), lossy(value)));
+        Ok(Settings::load(self.config.as_deref(), variables, &cwd)?)
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let runtime = match runtime {
-        Ok(runtime) => runtime,
-        Err(error) => return CliError::failed(format!("no runtime: {error}")).exit(),
-    };
-    let done = runtime.block_on(Box::pin(dispatch(cli.command, settings)));
-    // Analyses that were cut short may still compute; they hold nothing anybody waits for.
-    runtime.shutdown_background();
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => error.exit(),
+
+    /// Whether this is a process that stays.
+    pub fn serves(&self) -> bool {
+        matches!(self.command, Command::Serve(_))
+    }
+
+    /// Runs the command and answers the process's exit code.
+    pub fn run(self, settings: Settings) -> ExitCode {
+        for key in settings.idle() {
+            tracing::warn!(key, "this setting is not used by this version");
+        }
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+        let runtime = match runtime {
+            Ok(runtime) => runtime,
+            Err(error) => return CliError::failed(format!("no runtime: {error}")).exit(),
+        };
+        let done = runtime.block_on(Box::pin(dispatch(self.command, settings)));
+        // Analyses that were cut short may still compute; they hold nothing anybody waits for.
+        runtime.shutdown_background();
+        match done {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => error.exit(),
+        }
     }
 }
 
@@ -156,7 +170,8 @@ async fn dispatch(command: Command, settings: Settings) -> Result<(), CliError> 
         Command::Doctor(args) => return doctor::main(&args, settings).await,
         _ => {}
     }
-    let app = App::open(settings).await?;
+    let trust = if matches!(command, Command::Serve(_)) { Trust::Queue } else { Trust::Owner };
+    let app = App::open(settings, trust).await?;
     let done = match command {
         Command::Review(args) => review::main(&args, &app).await,
         Command::Serve(args) => serve::main(&args, &app).await,

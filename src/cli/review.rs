@@ -7,14 +7,11 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use super::{
     CliError, output,
-    run::{Ended, admit, find, see_through},
+    run::{admit, find, see_through},
 };
 use crate::{
-    analysis::Severity,
     app::App,
-    base::Fault,
-    graph::RunId,
-    workflows::review::{self, ReviewInput, ReviewState, Selection},
+    workflows::review::{Ask, Report},
 };
 
 /// `verdict review`
@@ -71,14 +68,14 @@ enum FailOn {
 }
 
 impl FailOn {
-    fn severity(self) -> Option<Severity> {
+    fn word(self) -> Option<&'static str> {
         match self {
             Self::None => None,
-            Self::Info => Some(Severity::Info),
-            Self::Low => Some(Severity::Low),
-            Self::Medium => Some(Severity::Medium),
-            Self::High => Some(Severity::High),
-            Self::Critical => Some(Severity::Critical),
+            Self::Info => Some("info"),
+            Self::Low => Some("low"),
+            Self::Medium => Some("medium"),
+            Self::High => Some("high"),
+            Self::Critical => Some("critical"),
         }
     }
 }
@@ -90,44 +87,30 @@ pub(super) async fn main(args: &Args, app: &App) -> Result<(), CliError> {
     let workflow = find(app, "review")?;
     let start = admit(workflow, input(args, app).await?, "local".to_owned()).await?;
     let ended = see_through(app, workflow, start, false).await?;
-    let state: ReviewState = serde_json::from_value(ended.state.clone())
-        .map_err(|e| CliError::failed(format!("the run's state is no review's: {e}")))?;
-    show(args, &ended, &state)?;
+    let report = Report::of(&ended.run, &ended.state, &ended.timings)?;
+    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let colour = !plain && std::io::stdout().is_terminal();
+    output::print(&match args.format {
+        Format::Json => report.json(),
+        _ => report.text(colour),
+    })?;
     ended.result()?;
-    let worst = review::report::worst(&state);
-    match args.fail_on.severity() {
-        Some(limit) if worst.is_some_and(|worst| worst >= limit) => Err(CliError::Findings),
+    match args.fail_on.word().and_then(|severity| report.reaches(severity)) {
+        Some(true) => Err(CliError::Findings),
         _ => Ok(()),
     }
 }
 
 async fn input(args: &Args, app: &App) -> Result<Arc<RawValue>, CliError> {
-    let selection = match (&args.range, &args.base, &args.head) {
-        (Some(range), _, _) => Selection::Range(range.clone()),
-        (None, Some(base), Some(head)) => {
-            Selection::Ends { base: base.clone(), head: head.clone() }
-        }
-        _ => Selection::Default,
+    let ask = Ask {
+        repo: args.repo.clone(),
+        range: args.range.clone(),
+        ends: args.base.clone().zip(args.head.clone()),
+        fresh: args.fresh,
     };
-    let range = app.forge.resolve(&args.repo, &selection).await.map_err(Fault::from);
-    let range = range.map_err(|fault| {
+    let input = ask.input(&*app.forge).await.map_err(|fault| {
         if fault.is_transient() { CliError::failed(fault) } else { CliError::usage(fault) }
     })?;
-    let mut input = ReviewInput::from(range);
-    input.fresh = args.fresh.then(|| RunId::random().to_string());
-    let raw = to_raw_value(&input).map_err(|e| CliError::failed(e.to_string()))?;
+    let raw = to_raw_value(&input).map_err(CliError::failed)?;
     Ok(raw.into())
-}
-
-fn show(args: &Args, ended: &Ended, state: &ReviewState) -> Result<(), CliError> {
-    let mut timings: std::collections::BTreeMap<String, f64> =
-        ended.timings.nodes.iter().map(|(node, ms)| (node.to_string(), *ms)).collect();
-    timings.insert("total".to_owned(), ended.timings.total_ms);
-    let about = review::report::About { run: ended.run.to_string(), timings };
-    if args.format == Format::Json {
-        return output::print(&review::report::json(state, &about));
-    }
-    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let colour = !plain && std::io::stdout().is_terminal();
-    output::print(&review::report::text(state, &about, colour))
 }

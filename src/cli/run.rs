@@ -105,13 +105,13 @@ pub(super) async fn see_through(
 ) -> Result<Ended, CliError> {
     let opened = workflow.open(&app.runtime, start, None, None).await?;
     let mut found = match opened.held {
-        Some(held) => Taken::Held(held.into(), None),
-        None => take(app, opened.opened.head).await?,
+        Some(held) => Taken::Held(Box::new(held), None),
+        None => take(app, opened.head).await?,
     };
     let stop = signal::stop_token();
     loop {
         let (held, reopen) = match found {
-            Taken::Held(held, reopen) => (held, reopen),
+            Taken::Held(held, reopen) => (*held, reopen),
             Taken::Ended(head) => return recorded(app, workflow, &head).await,
         };
         let control = Control { drain: stop.clone(), ..Control::default() };
@@ -120,7 +120,7 @@ pub(super) async fn see_through(
         let run = held.lease.run.clone();
         let events = Events::new(run.clone(), app.runtime.clock.clone(), sender);
         let options = Options { events, control, reopen, ..Options::default() };
-        let ran = workflow.execute(&app.runtime, *held, options).await?;
+        let ran = workflow.execute(&app.runtime, held, options).await?;
         // The last sender goes with the execution.
         if *ran.stop() == Stop::Ended {
             // Somebody claimed it to reopen it and died before its log said so.

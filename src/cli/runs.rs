@@ -12,7 +12,7 @@ use crate::{
     app::App,
     base::{Fault, Timestamp},
     graph::{
-        Head, Meta, RunId, RunStatus, decode_meta,
+        Head, Meta, RunId, RunStatus,
         store::{Cancelled, Resumed, RunFilter},
     },
     queue::Decoded,
@@ -357,7 +357,7 @@ async fn watch(app: &App, id: &str, format: Format) -> Result<(), CliError> {
         };
         for record in &records {
             seen += 1;
-            let (at, meta) = decode_meta(seen, record).map_err(Fault::from)?;
+            let (at, meta) = Meta::decode(seen, record).map_err(Fault::from)?;
             let row = history_row((seen, at, meta));
             let line = match format {
                 Format::Json => serde_json::to_string(&row).unwrap_or_default(),

@@ -5,7 +5,7 @@
 //! set; a secret's value is never shown, not even in an error. What it never does: read the
 //! process's environment or keep anything global; the caller hands both in.
 //!
-//! Layout: one small file per section's options, [`place`] for URLs, `layer` for one source,
+//! Layout: one small file per section's options, `place` for URLs, `layer` for one source,
 //! `source` for files and variables, `keys` for the names, `describe` for `config show`.
 
 mod describe;
@@ -69,8 +69,8 @@ pub struct Settings {
     origins: BTreeMap<String, String>,
 }
 
-/// Sections whose component this build does not have.
-const IDLE_SECTIONS: &[&str] = &["github.", "model."];
+/// Settings, or whole sections, that no component reads yet.
+const IDLE: &[&str] = &["forge.local.allow", "github.", "model.", "store.retention"];
 
 /// What relative and unset places are taken from.
 struct Surroundings {
@@ -181,7 +181,7 @@ impl Settings {
 
     /// Settings that were set although nothing in this build uses them yet. Worth a warning.
     pub fn idle(&self) -> Vec<&str> {
-        let idle = |key: &str| IDLE_SECTIONS.iter().any(|section| key.starts_with(section));
+        let idle = |key: &str| IDLE.iter().any(|idle| key.starts_with(idle));
         self.origins.keys().map(String::as_str).filter(|key| idle(key)).collect()
     }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::QueueUrl;
+use crate::queue::embedded::Options as EmbeddedOptions;
 
 /// Where messages wait.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,7 +21,7 @@ pub struct QueueOptions {
 
 impl Default for QueueOptions {
     fn default() -> Self {
-        Self { url: QueueUrl::default(), visibility: Duration::from_secs(30) }
+        Self { url: QueueUrl::default(), visibility: EmbeddedOptions::default().visibility }
     }
 }
 

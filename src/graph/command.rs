@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
 
 use crate::base::{Fault, Result, Timestamp};
@@ -46,10 +46,10 @@ impl PartialEq for Send {
 
 /// A node's answer: an update, where to go instead of its edges, or both.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(bound(serialize = "U: Serialize", deserialize = "U: serde::de::DeserializeOwned"))]
+#[serde(bound(serialize = "U: Serialize", deserialize = "U: DeserializeOwned"))]
 pub struct Command<U> {
     /// What to merge at the barrier.
-    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    #[serde(default = "none", skip_serializing_if = "Option::is_none", deserialize_with = "some")]
     pub update: Option<U>,
     /// The tasks to run next, in place of the node's edges; an empty list ends this branch. Only
     /// nodes declared with [`GraphBuilder::sends`](super::GraphBuilder::sends) may be named.
@@ -59,6 +59,11 @@ pub struct Command<U> {
 
 fn none<U>() -> Option<U> {
     None
+}
+
+/// An update that is there is one, even if its form is `null`.
+fn some<'de, U: DeserializeOwned, D: Deserializer<'de>>(from: D) -> Result<Option<U>, D::Error> {
+    U::deserialize(from).map(Some)
 }
 
 impl<U> Command<U> {

@@ -11,7 +11,7 @@ use super::{
     event::{Events, RunEvent},
     machine::ForkedFrom,
     record::Failure,
-    state::State,
+    state::{State, redact},
     store::RunId,
 };
 use crate::base::{Fault, Result, Timestamp};
@@ -41,11 +41,14 @@ pub(super) struct Step<S: State, D> {
     pub(super) cancel: CancellationToken,
 }
 
+/// Answers to a task's interrupts, by the interrupt's name.
+pub(super) type Answers = Vec<(String, Arc<RawValue>)>;
+
 /// What one try of one task is given: the state, its input, the dependencies, and the ways to
 /// report progress, to ask somebody, and to learn that it should stop.
 pub struct Context<S: State, D> {
     pub(super) shared: Arc<Step<S, D>>,
-    pub(super) answers: Option<Arc<Vec<(String, Arc<RawValue>)>>>,
+    pub(super) answers: Option<Arc<Answers>>,
     pub(super) index: u32,
     pub(super) attempt: u32,
 }
@@ -139,7 +142,7 @@ impl<S: State, D> Context<S, D> {
             node: self.node().clone(),
             index: self.index,
             name: name.to_owned(),
-            value: serde_json::to_value(value).unwrap_or_default(),
+            value: redact(serde_json::to_value(value).unwrap_or_default(), S::SENSITIVE),
         });
     }
 

@@ -85,24 +85,27 @@ impl Drawing {
     pub fn mermaid(&self) -> String {
         let mut text = String::from("flowchart TD\n  START((start))\n");
         for node in &self.nodes {
-            put(&mut text, format_args!("  {}[{:?}]\n", id(node), &**node));
+            put(
+                &mut text,
+                format_args!("  {}[\"{}\"]\n", self.id(node), node.replace('"', "#quot;")),
+            );
         }
         text.push_str("  END((end))\n");
-        put(&mut text, format_args!("  START --> {}\n", id(&self.entry)));
+        put(&mut text, format_args!("  START --> {}\n", self.id(&self.entry)));
         for (from, to, line) in &self.arrows {
             let arrow = match line {
                 Line::Fixed => "-->",
                 Line::Choice => "-.->",
                 Line::Error => "-. error .->",
             };
-            put(&mut text, format_args!("  {} {arrow} {}\n", id(from), id(to)));
+            put(&mut text, format_args!("  {} {arrow} {}\n", self.id(from), self.id(to)));
         }
         for (mark, style) in [
             (PathMark::Done, "done fill:#d3f9d8,stroke:#2b8a3e"),
             (PathMark::Waiting, "waiting fill:#fff3bf,stroke:#e67700"),
             (PathMark::Failed, "failed fill:#ffe3e3,stroke:#c92a2a"),
         ] {
-            let nodes: Vec<String> = self.marked(mark).map(|node| id(node)).collect();
+            let nodes: Vec<String> = self.marked(mark).map(|node| self.id(node)).collect();
             if let Some((class, _)) = style.split_once(' ')
                 && !nodes.is_empty()
             {
@@ -140,6 +143,19 @@ impl Drawing {
         text
     }
 
+    /// An identifier Mermaid takes, whatever the name, and another for each; `END` stays itself.
+    fn id(&self, name: &str) -> String {
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        if name == END {
+            return END.to_owned();
+        }
+        if name.chars().all(plain) {
+            return format!("n_{name}");
+        }
+        let place = self.nodes.iter().position(|node| **node == *name).unwrap_or_default();
+        format!("x{place}_{}", name.replace(|c| !plain(c), "_"))
+    }
+
     fn marked(&self, mark: PathMark) -> impl Iterator<Item = &Arc<str>> {
         self.marks.iter().filter(move |(_, is)| **is == mark).map(|(node, _)| node)
     }
@@ -152,13 +168,4 @@ fn filled(colour: &str) -> String {
 fn put(text: &mut String, piece: std::fmt::Arguments<'_>) {
     // Writing to a string cannot fail.
     let _ = text.write_fmt(piece);
-}
-
-/// An identifier Mermaid takes, whatever the name; `END` stays itself.
-fn id(name: &str) -> String {
-    if name == END {
-        return END.to_owned();
-    }
-    let plain = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' });
-    format!("n_{}", plain.collect::<String>())
 }

@@ -18,12 +18,15 @@ pub(super) type NodeFuture<S> = Pin<Box<dyn Future<Output = NodeResult<S>> + std
 pub(super) type NodeFn<S, D> =
     Arc<dyn Fn(Context<S, D>) -> NodeFuture<S> + std::marker::Send + Sync>;
 
+/// Makes the update that stands in for a failed node's.
+type Instead<S> = Arc<dyn Fn(&Fault) -> <S as State>::Update + std::marker::Send + Sync>;
+
 /// What happens when a node has failed for good.
 pub(super) enum OnError<S: State> {
     /// The run fails, once the step's other tasks have ended.
     Fail,
     /// The run goes on with this update instead.
-    Continue(Arc<dyn Fn(&Fault) -> S::Update + std::marker::Send + Sync>),
+    Continue(Instead<S>),
     /// The run goes on at this node, and at it alone.
     Handler(Arc<str>),
 }

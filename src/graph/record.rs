@@ -1,7 +1,9 @@
 //! The records of a run's log, and how they are written down.
 //!
 //! A record is a small [`Meta`] (kind, step, node, timing) and a [`Body`] (what may be large). In a
-//! store each is one byte string. The meta is JSON. The body is JSON behind one byte that says how
+//! store each is one byte string. The meta is JSON with short names (`t` is when, `k` the kind, `s` the
+//! step, `n` the node, `i` its index, `a` its attempts, `u` its time in microseconds): most records are
+//! small, and a run has many. The body is JSON behind one byte that says how
 //! it is packed: `0` as it is, `1` zstd behind its length (four bytes, little-endian).
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -19,9 +21,10 @@ use crate::base::{Fault, Timestamp, TraceContext};
 
 /// What happened, without what may be large.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[serde(tag = "k")]
 pub enum Meta {
     /// The run began. Body: its input and envelope.
+    #[serde(rename = "start")]
     Started {
         /// The workflow's name.
         workflow: Arc<str>,
@@ -31,62 +34,81 @@ pub enum Meta {
         entry: Arc<str>,
     },
     /// A task ended. Body: its command, if it gave one or its policy did.
+    #[serde(rename = "task")]
     TaskFinished {
         /// The step, from 1.
+        #[serde(rename = "s")]
         step: u32,
         /// The node.
+        #[serde(rename = "n")]
         node: Arc<str>,
         /// Its place among the step's tasks, from 0.
+        #[serde(rename = "i", default, skip_serializing_if = "is_zero")]
         index: u32,
         /// How often it was tried, from 1.
+        #[serde(rename = "a", default = "one", skip_serializing_if = "is_one")]
         attempts: u32,
         /// How long all tries took, in microseconds.
+        #[serde(rename = "u")]
         us: u64,
-        /// The worker it ran on.
-        by: Arc<str>,
+        /// The worker it ran on, unless that is the one of the task before.
+        #[serde(rename = "w", default, skip_serializing_if = "Option::is_none")]
+        by: Option<Arc<str>>,
         /// How it failed. With a body, the failure was passed over.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(rename = "f", default, skip_serializing_if = "Option::is_none")]
         fault: Option<Fault>,
     },
     /// All tasks of the step ended and their updates were merged. Body: the tasks its edges lead
     /// to; those that nodes sent stand in their own records.
+    #[serde(rename = "step")]
     StepFinished {
         /// The step.
+        #[serde(rename = "s")]
         step: u32,
     },
     /// A task, or the way into a step, waits for an answer. Body: the request.
+    #[serde(rename = "ask")]
     Interrupted {
         /// The interrupt's id, unique in the run.
         id: String,
         /// The step.
+        #[serde(rename = "s")]
         step: u32,
         /// The node.
+        #[serde(rename = "n")]
         node: Arc<str>,
         /// The task that waits; without one the whole step does.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(rename = "i", default, skip_serializing_if = "Option::is_none")]
         index: Option<u32>,
         /// Its name among the task's interrupts.
         name: String,
     },
     /// An interrupt was answered. Body: the value.
+    #[serde(rename = "answer")]
     Resumed {
         /// The interrupt's id.
         id: String,
     },
     /// A task waits for a time.
+    #[serde(rename = "park")]
     Parked {
         /// The step.
+        #[serde(rename = "s")]
         step: u32,
         /// The node.
+        #[serde(rename = "n")]
         node: Arc<str>,
         /// The task.
+        #[serde(rename = "i", default, skip_serializing_if = "is_zero")]
         index: u32,
         /// When to run it again.
+        #[serde(rename = "u")]
         until: Timestamp,
         /// Why, for people.
         reason: String,
     },
     /// The run goes on from `from`: later steps are void, the tasks named by `redo` run again.
+    #[serde(rename = "reopen")]
     Reopened {
         /// Why, for people.
         why: String,
@@ -96,35 +118,42 @@ pub enum Meta {
         redo: Redo,
     },
     /// A newer run of the subject took its place.
+    #[serde(rename = "superseded")]
     Superseded {
         /// That run.
         by: RunId,
     },
     /// Stopped from outside.
+    #[serde(rename = "cancelled")]
     Cancelled {
         /// By whom, for people.
         by: String,
     },
     /// The records before this one were copied from another run.
+    #[serde(rename = "fork")]
     Forked {
         /// That run.
         parent: RunId,
         /// The last step copied.
+        #[serde(rename = "s")]
         step: u32,
         /// Whether the fork may publish.
         publish: bool,
     },
     /// A dead letter was written about it.
+    #[serde(rename = "letter")]
     Letter {
         /// The letter's id.
         id: String,
     },
     /// The queue confirmed that letter.
+    #[serde(rename = "letter_ok")]
     LetterConfirmed {
         /// The letter's id.
         id: String,
     },
     /// The run reached its end.
+    #[serde(rename = "end")]
     Finished {
         /// How.
         outcome: Outcome,
@@ -198,6 +227,20 @@ impl Meta {
     }
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde asks for")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde asks for")]
+fn is_one(number: &u32) -> bool {
+    *number == 1
+}
+
+fn one() -> u32 {
+    1
+}
+
 /// The part of a record that may be large.
 #[derive(Debug, Clone)]
 pub enum Body<U> {
@@ -250,6 +293,7 @@ pub struct Record<U> {
 /// The meta as it is written down.
 #[derive(Serialize, Deserialize)]
 struct Stamped<M> {
+    #[serde(rename = "t")]
     at: Timestamp,
     #[serde(flatten)]
     meta: M,
@@ -300,14 +344,16 @@ pub(super) fn encode_meta(at: Timestamp, meta: &Meta) -> Result<Bytes, CodecErro
     Ok(bytes.into())
 }
 
-/// Reads the meta alone.
-///
-/// # Errors
-/// If the bytes are no meta; `seq` names the record in the message.
-pub fn decode_meta(seq: u64, stored: &StoredRecord) -> Result<(Timestamp, Meta), CodecError> {
-    serde_json::from_slice::<Stamped<Meta>>(&stored.meta)
-        .map(|stamped| (stamped.at, stamped.meta))
-        .map_err(|e| CodecError::Read(seq, e.to_string()))
+impl Meta {
+    /// Reads the meta of record number `seq` alone, and when it was written.
+    ///
+    /// # Errors
+    /// If the bytes are no meta.
+    pub fn decode(seq: u64, stored: &StoredRecord) -> Result<(Timestamp, Self), CodecError> {
+        serde_json::from_slice::<Stamped<Self>>(&stored.meta)
+            .map(|stamped| (stamped.at, stamped.meta))
+            .map_err(|e| CodecError::Read(seq, e.to_string()))
+    }
 }
 
 impl<U: DeserializeOwned> Record<U> {
@@ -316,7 +362,7 @@ impl<U: DeserializeOwned> Record<U> {
     /// # Errors
     /// If the bytes are not what [`Record::encode`] writes.
     pub fn decode(seq: u64, stored: &StoredRecord) -> Result<Self, CodecError> {
-        let (at, meta) = decode_meta(seq, stored)?;
+        let (at, meta) = Meta::decode(seq, stored)?;
         let body = match (&meta, &stored.payload) {
             (Meta::StepFinished { .. }, None) => Ok(Body::Tasks(Vec::new())),
             (_, None) => Ok(Body::None),

@@ -3,25 +3,29 @@
 //! A reopening from step N voids what came after step N, how step N was closed, and the results of
 //! the tasks it runs again. The void records stay in the log for whoever reads its history.
 
+use std::collections::HashSet;
+
 use super::record::{Body, Meta, Record, Redo};
 
-/// The records that still count, in order.
-pub(super) fn effective<U>(records: Vec<Record<U>>) -> Vec<Record<U>> {
+/// The records that still count, in order, and the interrupts that do not.
+pub(super) fn effective<U>(records: Vec<Record<U>>) -> (Vec<Record<U>>, HashSet<String>) {
+    let mut void = HashSet::new();
     if !records.iter().any(|record| matches!(record.meta, Meta::Reopened { .. })) {
-        return records;
+        return (records, void);
     }
     let mut kept: Vec<Record<U>> = Vec::with_capacity(records.len());
     for record in records {
-        if let Meta::Reopened { from, redo, .. } = record.meta {
-            rewind(&mut kept, from, redo);
+        match &record.meta {
+            Meta::Reopened { from, redo, .. } => rewind(&mut kept, *from, *redo, &mut void),
+            Meta::Resumed { id } if void.contains(id) => continue,
+            _ => {}
         }
         kept.push(record);
     }
-    kept
+    (kept, void)
 }
 
-fn rewind<U>(kept: &mut Vec<Record<U>>, from: u32, redo: Redo) {
-    let mut void_ids = Vec::new();
+fn rewind<U>(kept: &mut Vec<Record<U>>, from: u32, redo: Redo, void: &mut HashSet<String>) {
     kept.retain(|record| match &record.meta {
         Meta::StepFinished { step } => *step < from,
         Meta::TaskFinished { step, fault, .. } => {
@@ -31,11 +35,11 @@ fn rewind<U>(kept: &mut Vec<Record<U>>, from: u32, redo: Redo) {
         Meta::Parked { step, .. } => *step <= from,
         Meta::Interrupted { step, id, .. } => {
             if *step > from {
-                void_ids.push(id.clone());
+                void.insert(id.clone());
             }
             *step <= from
         }
-        Meta::Resumed { id } => !void_ids.contains(id),
+        Meta::Resumed { id } => !void.contains(id),
         Meta::Reopened { from: earlier, .. } => *earlier <= from,
         Meta::Finished { .. } | Meta::Superseded { .. } | Meta::Cancelled { .. } => false,
         _ => true,
@@ -46,7 +50,7 @@ fn rewind<U>(kept: &mut Vec<Record<U>>, from: u32, redo: Redo) {
 /// letters and reopenings (already applied) are left behind. `None` if the step never finished.
 pub(super) fn prefix<U>(records: Vec<Record<U>>, step: u32) -> Option<Vec<Record<U>>> {
     let mut prefix: Vec<Record<U>> = Vec::new();
-    for record in effective(records) {
+    for record in effective(records).0 {
         let own = matches!(
             record.meta,
             Meta::Reopened { .. }

@@ -2,28 +2,26 @@
 
 use std::{sync::Arc, time::Duration};
 
-use bytes::Bytes;
-use serde::{Serialize, de::DeserializeOwned};
-use serde_json::value::RawValue;
+use serde::de::DeserializeOwned;
 use tokio::{sync::Semaphore, time::Instant};
 
 use super::{
     builder::Graph,
     context::RunInfo,
     event::Events,
-    executor::{Control, Execution, Ran, Stop},
+    executor::{Execution, Stop},
     journal::{Flushed, Journal},
     machine::{Ended, RunMachine},
-    record::{Body, Envelope, Meta, Outcome, Record, Redo, Start, decode_meta, encode_meta},
-    rewind,
+    ran::Ran,
+    record::{Body, Meta, Outcome, Record, Redo, Start, encode_meta},
+    spec::{Begun, ClaimHow, Execute, Held, NewSpec, ReopenFrom},
     state::State,
     store::{
-        Append, Cancelled, Claim, ClaimAs, Claimed, Head, HeadChange, Hold, Lease, Letter, NewRun,
-        Opened, Resumed, RunId, RunStatus, Store, StoreError, StoredRecord,
+        Claim, ClaimAs, Claimed, FORMAT, Head, NewRun, RunId, RunStatus, Store, StoreError,
+        StoredRecord,
     },
-    testing::Faults,
 };
-use crate::base::{Clock, Fault, Timestamp};
+use crate::base::{Clock, Fault};
 
 type Result<T, E = Fault> = std::result::Result<T, E>;
 
@@ -43,169 +41,6 @@ pub struct Runtime {
     pub ttl: Duration,
     known_dead: fn(&str) -> bool,
     permits: Arc<Semaphore>,
-}
-
-/// What to start. See [`Runtime::open`].
-pub struct NewSpec<I> {
-    workflow: Arc<str>,
-    version: u32,
-    id: Option<RunId>,
-    key: String,
-    subject: Option<String>,
-    order: i64,
-    input: I,
-    envelope: Option<Envelope>,
-    not_before: Option<Timestamp>,
-    claim: bool,
-}
-
-impl<I> NewSpec<I> {
-    /// A run of this workflow and version, with this input. Without a key it gets a random one.
-    pub fn new(workflow: &str, version: u32, input: I) -> Self {
-        Self {
-            workflow: workflow.into(),
-            version,
-            id: None,
-            key: String::new(),
-            subject: None,
-            order: 0,
-            input,
-            envelope: None,
-            not_before: None,
-            claim: false,
-        }
-    }
-
-    /// Its key: a second opening with it finds the first one's run.
-    #[must_use]
-    pub fn key(mut self, key: impl Into<String>) -> Self {
-        self.key = key.into();
-        self.id = Some(RunId::of(&self.workflow, &self.key));
-        self
-    }
-
-    /// An id of the caller's choosing.
-    #[must_use]
-    pub fn id(mut self, id: RunId) -> Self {
-        self.id = Some(id);
-        self
-    }
-
-    /// What it is about, and its place among the runs about it.
-    #[must_use]
-    pub fn subject(mut self, subject: Option<String>, order: i64) -> Self {
-        self.subject = subject;
-        self.order = order;
-        self
-    }
-
-    /// The message it comes from.
-    #[must_use]
-    pub fn envelope(mut self, envelope: Option<Envelope>) -> Self {
-        self.envelope = envelope;
-        self
-    }
-
-    /// When a sweep should look after it if nobody else has.
-    #[must_use]
-    pub fn not_before(mut self, at: Timestamp) -> Self {
-        self.not_before = Some(at);
-        self
-    }
-
-    /// Claims it in the same step if it is new.
-    #[must_use]
-    pub fn claim(mut self) -> Self {
-        self.claim = true;
-        self
-    }
-}
-
-/// Which runs a claim takes. The default takes runs that are unfinished and due.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct ClaimHow {
-    /// Also those whose time has not come.
-    pub early: bool,
-    /// Also those that have ended.
-    pub reopen: bool,
-}
-
-/// A run this process has claimed.
-#[derive(Debug, Clone)]
-pub struct Held {
-    /// The right to write to it.
-    pub lease: Lease,
-    /// What it holds, when that is known without asking the store.
-    loaded: Option<(Head, Vec<StoredRecord>)>,
-}
-
-impl From<Lease> for Held {
-    fn from(lease: Lease) -> Self {
-        Self { lease, loaded: None }
-    }
-}
-
-/// What [`Runtime::open`] found or made.
-#[derive(Debug, Clone)]
-pub struct Begun {
-    /// What the store says of it.
-    pub opened: Opened,
-    /// The run in hand, if it is new and was to be claimed.
-    pub held: Option<Held>,
-}
-
-impl std::ops::Deref for Begun {
-    type Target = Opened;
-
-    fn deref(&self) -> &Opened {
-        &self.opened
-    }
-}
-
-/// Where to go on from. See [`Execute::reopen`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ReopenFrom {
-    /// The first step with a failed task, passed over or not; without one, where the run stands.
-    Failed,
-    /// The step in which this node ran last; all of its tasks run again.
-    Node(String),
-}
-
-/// One execution. See [`Runtime::execute`].
-pub struct Execute<S: State, D> {
-    /// The graph.
-    pub graph: Graph<S, D>,
-    /// What its nodes need.
-    pub deps: Arc<D>,
-    /// Versions of the workflow whose runs may be continued; empty for any.
-    pub versions: Vec<u32>,
-    /// Where events go.
-    pub events: Events,
-    /// How to stop it.
-    pub control: Control,
-    /// Active time the run may take in all.
-    pub timeout: Option<Duration>,
-    /// Faults to inject.
-    pub faults: Faults,
-    /// Reopen it first: why, and from where. A run due for another visit to failed tasks, and one
-    /// whose last execution failed, are reopened without being asked.
-    pub reopen: Option<(String, ReopenFrom)>,
-}
-
-impl<S: State, D> Execute<S, D> {
-    /// Of this graph, with these dependencies and no further wishes.
-    pub fn new(graph: Graph<S, D>, deps: Arc<D>) -> Self {
-        Self {
-            graph,
-            deps,
-            versions: Vec::new(),
-            events: Events::default(),
-            control: Control::default(),
-            timeout: None,
-            faults: Faults::default(),
-            reopen: None,
-        }
-    }
 }
 
 impl Runtime {
@@ -297,14 +132,16 @@ impl Runtime {
             claim: spec.claim.then(|| self.claim_as()),
         };
         let opened = self.store.open(new).await?;
-        let held = opened
-            .lease
-            .clone()
-            .map(|lease| Held { lease, loaded: Some((opened.head.clone(), vec![record])) });
-        Ok(Begun { opened, held })
+        let loaded = Some((opened.head.clone(), vec![record]));
+        Ok(Begun {
+            held: opened.lease.map(|lease| Held { lease, loaded }),
+            head: opened.head,
+            created: opened.created,
+            superseded: opened.superseded,
+        })
     }
 
-    fn bare(&self, meta: &Meta) -> Result<StoredRecord> {
+    pub(super) fn bare(&self, meta: &Meta) -> Result<StoredRecord> {
         Ok(StoredRecord { meta: encode_meta(self.clock.now(), meta)?, payload: None })
     }
 
@@ -373,7 +210,7 @@ impl Runtime {
             events: execute.events,
             control: execute.control.child(),
             clock: self.clock.clone(),
-            owner: self.owner.clone(),
+            signature: Some(self.owner.clone()),
             timeout: execute.timeout,
             faults: execute.faults,
             began: Instant::now(),
@@ -410,127 +247,17 @@ impl Runtime {
         replay(&stored).map_err(Stop::StoreLost)
     }
 
-    /// The run as its records tell it.
-    ///
-    /// # Errors
-    /// If there is no such run, or its log cannot be read as this workflow's.
-    pub async fn inspect<S: State>(&self, run: &RunId) -> Result<(Head, RunMachine<S>)> {
-        let (head, stored) = self.loaded(run).await?;
-        Ok((head, replay(&stored)?))
-    }
-
-    /// The state as it was after `step` (0 for the start).
-    ///
-    /// # Errors
-    /// If there is no such run or step.
-    pub async fn checkpoint<S: State>(&self, run: &RunId, step: u32) -> Result<Arc<S>> {
-        let (_, stored) = self.loaded(run).await?;
-        let records = prefix::<S::Update>(run, &stored, step)?;
-        RunMachine::<S>::replay(records)?
-            .into_state()
-            .ok_or_else(|| Fault::permanent(format!("run {run} has not started")))
-    }
-
-    /// Copies the run up to the end of `step` into a new one, with an id of its own and no
-    /// subject, and leaves it queued. It publishes nothing unless `publish`.
-    ///
-    /// # Errors
-    /// If there is no such run or step.
-    pub async fn fork<U>(&self, run: &RunId, step: u32, publish: bool) -> Result<RunId>
-    where
-        U: Serialize + DeserializeOwned,
-    {
-        let (head, stored) = self.loaded(run).await?;
-        let mut records = prefix::<U>(run, &stored, step)?;
-        let asks = interrupts_of(&records);
-        let meta = Meta::Forked { parent: run.clone(), step, publish };
-        records.push(Record { at: self.clock.now(), meta, body: Body::None });
-        let compress = self.store.compresses();
-        let encoded: std::result::Result<Vec<_>, _> =
-            records.iter().map(|record| record.encode(compress)).collect();
-        let id = RunId::random();
-        let new = NewRun {
-            superseded: self.bare(&Meta::Superseded { by: id.clone() })?,
-            id: id.clone(),
-            workflow: head.workflow,
-            workflow_version: head.workflow_version,
-            key: format!("fork of {run} after step {step}: {id}"),
-            subject: None,
-            order: 0,
-            not_before: Some(Timestamp::default()),
-            records: encoded?,
-            asks,
-            claim: None,
-        };
-        self.store.open(new).await?;
-        Ok(id)
-    }
-
-    /// Answers an interrupt of a run, whoever runs it. The second answer gets the first.
-    ///
-    /// # Errors
-    /// If the store fails.
-    pub async fn resume(&self, run: &RunId, interrupt: &str, value: &RawValue) -> Result<Resumed> {
-        let meta = Meta::Resumed { id: interrupt.to_owned() };
-        let body = Body::Value(value.to_owned().into());
-        let record = Record::<()> { at: self.clock.now(), meta, body };
-        let record = record.encode(self.store.compresses())?;
-        let value = Bytes::copy_from_slice(value.get().as_bytes());
-        Ok(self.store.resume(run, interrupt, value, record).await?)
-    }
-
-    /// Stops a run from outside.
-    ///
-    /// # Errors
-    /// If the store fails.
-    pub async fn cancel(&self, run: &RunId, by: &str) -> Result<Cancelled> {
-        let record = self.bare(&Meta::Cancelled { by: by.to_owned() })?;
-        Ok(self.store.cancel(run, record).await?)
-    }
-
-    /// The run's records, without what may be large: (number, when, what).
-    ///
-    /// # Errors
-    /// If there is no such run, or a record cannot be read.
-    pub async fn history(&self, run: &RunId) -> Result<Vec<(u64, Timestamp, Meta)>> {
-        let (_, stored) = self.loaded(run).await?;
-        let rows = (1u64..).zip(&stored).map(|(seq, record)| {
-            let (at, meta) = decode_meta(seq, record)?;
-            Ok((seq, at, meta))
-        });
-        rows.collect()
-    }
-
-    /// Appends records that need no knowledge of the workflow to a run this process has claimed:
-    /// its failure, a letter, a letter's confirmation. The lease stays if `hold`.
-    ///
-    /// # Errors
-    /// If the store refuses.
-    pub async fn note(
-        &self,
-        (lease, head): (&Lease, &Head),
-        metas: &[Meta],
-        change: HeadChange,
-        letter: Option<Letter>,
-        hold: bool,
-    ) -> Result<u64> {
-        let records: Result<Vec<_>> = metas.iter().map(|meta| self.bare(meta)).collect();
-        let append = Append {
-            lease: lease.clone(),
-            expected: head.version,
-            batch: fastrand::u128(..),
-            records: records?,
-            head: change,
-            asks: Vec::new(),
-            letter: letter.map(Box::new),
-            hold: if hold { Hold::Keep(self.ttl) } else { Hold::Release },
-        };
-        Ok(self.store.append(append).await?)
-    }
-
-    async fn loaded(&self, run: &RunId) -> Result<(Head, Vec<StoredRecord>)> {
+    pub(super) async fn loaded(&self, run: &RunId) -> Result<(Head, Vec<StoredRecord>)> {
         let loaded = self.store.load(run, 0).await?;
-        loaded.ok_or_else(|| Fault::permanent(format!("there is no run {run}")))
+        let (head, stored) =
+            loaded.ok_or_else(|| Fault::permanent(format!("there is no run {run}")))?;
+        if head.format > FORMAT {
+            let format = head.format;
+            return Err(Fault::permanent(format!(
+                "run {run} is written in format {format}, this version reads up to {FORMAT}"
+            )));
+        }
+        Ok((head, stored))
     }
 }
 
@@ -550,7 +277,7 @@ impl<S: State, D: Send + Sync + 'static> Graph<S, D> {
             events: execute.events,
             control: execute.control.child(),
             clock,
-            owner: "".into(),
+            signature: None,
             timeout: execute.timeout,
             faults: execute.faults,
             began: Instant::now(),
@@ -559,39 +286,13 @@ impl<S: State, D: Send + Sync + 'static> Graph<S, D> {
     }
 }
 
-fn decode<U: DeserializeOwned>(stored: &[StoredRecord]) -> Result<Vec<Record<U>>> {
+pub(super) fn decode<U: DeserializeOwned>(stored: &[StoredRecord]) -> Result<Vec<Record<U>>> {
     let records = (1u64..).zip(stored).map(|(seq, record)| Ok(Record::decode(seq, record)?));
     records.collect()
 }
 
-fn replay<S: State>(stored: &[StoredRecord]) -> Result<RunMachine<S>> {
+pub(super) fn replay<S: State>(stored: &[StoredRecord]) -> Result<RunMachine<S>> {
     Ok(RunMachine::replay(decode(stored)?)?)
-}
-
-fn prefix<U: DeserializeOwned>(
-    run: &RunId,
-    stored: &[StoredRecord],
-    step: u32,
-) -> Result<Vec<Record<U>>> {
-    rewind::prefix(decode(stored)?, step)
-        .ok_or_else(|| Fault::permanent(format!("run {run} never finished step {step}")))
-}
-
-/// The interrupts in these records, with their answers.
-fn interrupts_of<U>(records: &[Record<U>]) -> Vec<(String, Option<Bytes>)> {
-    let answer = |wanted: &str| {
-        records.iter().find_map(|record| match (&record.meta, &record.body) {
-            (Meta::Resumed { id }, Body::Value(value)) if id == wanted => {
-                Some(Bytes::copy_from_slice(value.get().as_bytes()))
-            }
-            _ => None,
-        })
-    };
-    let asked = records.iter().filter_map(|record| match &record.meta {
-        Meta::Interrupted { id, .. } => Some((id.clone(), answer(id))),
-        _ => None,
-    });
-    asked.collect()
 }
 
 /// The record that opens the run again, if it should be.

@@ -329,7 +329,7 @@ pub struct Append {
     pub records: Vec<StoredRecord>,
     /// The head after it.
     pub head: HeadChange,
-    /// Ids of interrupts these records open.
+    /// Ids of interrupts these records open. One asked before is open again, unanswered.
     pub asks: Vec<String>,
     /// A dead letter recorded in the same step.
     pub letter: Option<Box<Letter>>,
@@ -492,10 +492,11 @@ pub trait Store: Send + Sync + 'static {
 
     /// Creates the run, or finds the one with its id, and either way supersedes the subject's
     /// other unfinished runs whose order is not higher: their record is appended, their epoch
-    /// raised, their lease gone. If the subject has another run (unfinished or not, superseded
+    /// raised, their lease and `not_before` gone. If the subject has another run (unfinished or not, superseded
     /// ones aside) of a strictly higher order, a new run is born superseded: created with that
     /// status and without a lease. A found run takes the higher of both orders and is otherwise
-    /// unchanged, whatever its status.
+    /// unchanged, whatever its status. [`NewRun::claim`] takes a new run even before its
+    /// `not_before`.
     async fn open(&self, new: NewRun) -> Result<Opened, StoreError>;
 
     /// Takes the run for a time, if it is free: raises its epoch, sets status `running`, and
@@ -509,7 +510,8 @@ pub trait Store: Send + Sync + 'static {
     async fn append(&self, append: Append) -> Result<u64, StoreError>;
 
     /// Answers an interrupt, once. The record gets the run's next number; an unleased parked run
-    /// becomes `queued` and due now. A lease, if any, stays.
+    /// becomes `queued` and due now. A lease, if any, stays. An answer given before is told even
+    /// when the run has ended since.
     async fn resume(
         &self,
         run: &RunId,
@@ -518,7 +520,8 @@ pub trait Store: Send + Sync + 'static {
         record: StoredRecord,
     ) -> Result<Resumed, StoreError>;
 
-    /// Stops an unfinished run: appends the record, raises the epoch, drops the lease.
+    /// Stops an unfinished run: appends the record, raises the epoch, drops the lease and
+    /// `not_before`.
     async fn cancel(&self, run: &RunId, record: StoredRecord) -> Result<Cancelled, StoreError>;
 
     /// The head alone.
@@ -535,8 +538,9 @@ pub trait Store: Send + Sync + 'static {
     async fn list(&self, filter: &RunFilter) -> Result<Vec<Head>, StoreError>;
 
     /// Runs that somebody should look after: without a living lease, and either `running` (their
-    /// worker died: the lease ended at least `margin` ago) or with a `not_before` that passed at
-    /// least `margin` ago, whatever their status. The longest overdue first.
+    /// worker died: the lease ended, or without one the head changed, at least `margin` ago) or
+    /// with a `not_before` that passed at least `margin` ago, whatever their status. The longest
+    /// overdue first, at most `limit` (0 is none).
     async fn due(&self, margin: Duration, limit: usize) -> Result<Vec<Head>, StoreError>;
 
     /// Removes the run and all that belongs to it, letters aside. Answers whether it was there.

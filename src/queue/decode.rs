@@ -108,6 +108,14 @@ impl Webhook {
 }
 
 impl Decoded {
+    /// What a message asks for; see [`decode`].
+    ///
+    /// # Errors
+    /// [`Undecodable`], with what is wrong.
+    pub fn of(message: &Message) -> Result<Self, Undecodable> {
+        decode(&message.headers, &message.body)
+    }
+
     /// The message that wakes the run `run`.
     pub fn wake_message(run: &str) -> Message {
         let body = serde_json::json!({ "run": run }).to_string();

@@ -13,7 +13,7 @@
 //!   nearer to a dead-letter queue. A queue here never gives up on a message by itself; a broker's
 //!   own limit is set high, as a backstop.
 //!
-//! A queue never looks inside a message. What a body means is [`decode`]'s business, which is
+//! A queue never looks inside a message. What a body means is [`decode()`]'s business, which is
 //! pure; what is done about it is the worker's.
 
 pub mod embedded;

@@ -168,23 +168,21 @@ impl Worker {
     ) -> Worked {
         let envelope = envelope_of(&delivery.message);
         let opened = workflow.open(&self.shared.runtime, start, Some(envelope), None).await;
-        let Begun { opened, held } = match opened {
+        let Begun { head, created, held, superseded } = match opened {
             Ok(begun) => begun,
             Err(fault) if fault.kind == FaultKind::Permanent => {
                 return Worked::not_admitted(fault, delivery);
             }
             Err(fault) => return Worked::store(&fault),
         };
-        for run in &opened.superseded {
-            tracing::info!(%run, by = %opened.head.id, "run superseded");
+        for run in &superseded {
+            tracing::info!(%run, by = %head.id, "run superseded");
         }
         match held {
-            Some(held) => self.execute(workflow, held, opened.head, None).await,
-            None if opened.created => Worked::plain(Happened::Done),
-            None if opened.head.status == RunStatus::Superseded => {
-                self.current_again(opened.head).await
-            }
-            None => self.take_up(opened.head, None).await,
+            Some(held) => self.execute(workflow, held, head, None).await,
+            None if created => Worked::plain(Happened::Done),
+            None if head.status == RunStatus::Superseded => self.current_again(head).await,
+            None => self.take_up(head, None).await,
         }
     }
 

@@ -1,7 +1,11 @@
 //! verdict's tests: one binary, one module per area.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
+
 mod config;
 mod crash;
+mod examples;
+mod fuzz;
 mod graph;
 mod house;
 mod queue;

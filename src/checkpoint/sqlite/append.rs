@@ -3,9 +3,12 @@
 
 use std::{collections::HashMap, sync::LazyLock};
 
+use sqlx::{Row as _, SqliteConnection};
+
 use super::{
     codec::{number, status},
-    letters, rows,
+    letters,
+    rows::{self, Sql},
 };
 use crate::{
     base::Timestamp,
@@ -29,7 +32,43 @@ impl Lane for Appends {
         }
         Ok(answers)
     }
+
+    async fn run_alone(
+        conn: &mut SqliteConnection,
+        now: Timestamp,
+        op: &Append,
+    ) -> Result<Option<Answer>, DbError> {
+        let Some(sql) = ALONE.get(op.records.len()).map(String::as_str) else { return Ok(None) };
+        if op.letter.is_some() || !op.asks.is_empty() {
+            return Ok(None);
+        }
+        let query = bind_head(sqlx::query(sql), op, now);
+        let query = rows::bind_few(query, &op.lease.run, op.expected, &op.records);
+        // All rows, not the first: the driver would stop there, and leave out what follows.
+        let taken = query.fetch_all(conn).await?;
+        Ok((!taken.is_empty()).then(|| Ok(version_after(op))))
+    }
 }
+
+const SET: [&str; 3] = [
+    "UPDATE run SET status = v.column5, version = v.column4, not_before = v.column6, \
+     executions = v.column7, active = v.column8, error = v.column9, \
+     owner = iif(v.column10 IS NULL, NULL, owner), expires = v.column10, \
+     batch = v.column11, batch_version = v.column4, updated_at = v.column12 FROM (VALUES ",
+    "(?,?,?,?,?,?,?,?,?,?,?,?)",
+    ") AS v WHERE run.id = v.column1 AND run.epoch = v.column2 AND run.version = v.column3 \
+     AND run.owner IS NOT NULL AND run.batch IS NOT v.column11 RETURNING id, n",
+];
+
+/// The whole transaction of an append of that many records, as one text.
+static ALONE: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let set = SET.concat();
+    let sql = |records| {
+        let insert = rows::insert_if_changed(records);
+        format!("BEGIN IMMEDIATE; {set}; {insert} COMMIT")
+    };
+    (0..=rows::FEW).map(sql).collect()
+});
 
 /// Appends to different runs.
 async fn append(tx: &mut Tx<'_>, wave: &[Append]) -> Result<Vec<Answer>, DbError> {
@@ -63,39 +102,32 @@ fn version_after(op: &Append) -> u64 {
 
 /// Sets the heads of the runs whose append may be done; answers those runs' numbers.
 async fn set_heads(tx: &mut Tx<'_>, wave: &[Append]) -> Result<HashMap<String, i64>, DbError> {
-    static SET: LazyLock<Rows> = LazyLock::new(|| {
-        Rows::new(
-            "UPDATE run SET status = v.column5, version = v.column4, not_before = v.column6, \
-             executions = v.column7, active = v.column8, error = v.column9, \
-             owner = iif(v.column10 IS NULL, NULL, owner), expires = v.column10, \
-             batch = v.column11, batch_version = v.column4, updated_at = v.column12 FROM (VALUES ",
-            "(?,?,?,?,?,?,?,?,?,?,?,?)",
-            ") AS v WHERE run.id = v.column1 AND run.epoch = v.column2 \
-             AND run.version = v.column3 AND run.owner IS NOT NULL \
-             AND run.batch IS NOT v.column11 RETURNING id, n",
-        )
-    });
+    static SETS: LazyLock<Rows> = LazyLock::new(|| Rows::new(SET[0], SET[1], SET[2]));
     let now = tx.now();
     let mut taken = HashMap::with_capacity(wave.len());
-    for (sql, piece) in SET.pieces(wave) {
-        let query = piece.iter().fold(sqlx::query_as(sql), |query, op| {
-            query
-                .bind(op.lease.run.as_str())
-                .bind(number(op.lease.epoch))
-                .bind(number(op.expected))
-                .bind(number(version_after(op)))
-                .bind(status(op.head.status))
-                .bind(rows::millis(op.head.not_before))
-                .bind(op.head.executions)
-                .bind(number(op.head.active.as_nanos()))
-                .bind(op.head.error.as_deref())
-                .bind(expiry(op.hold, now))
-                .bind(op.batch.to_be_bytes().to_vec())
-                .bind(now.0)
-        });
-        taken.extend(query.fetch_all(tx.conn()).await?);
+    for (sql, piece) in SETS.pieces(wave) {
+        let query = piece.iter().fold(sqlx::query(sql), |query, op| bind_head(query, op, now));
+        for row in query.fetch_all(tx.conn()).await? {
+            taken.insert(row.try_get(0)?, row.try_get(1)?);
+        }
     }
     Ok(taken)
+}
+
+fn bind_head<'q>(query: Sql<'q>, op: &Append, now: Timestamp) -> Sql<'q> {
+    query
+        .bind(op.lease.run.as_str().to_owned())
+        .bind(number(op.lease.epoch))
+        .bind(number(op.expected))
+        .bind(number(version_after(op)))
+        .bind(status(op.head.status))
+        .bind(rows::millis(op.head.not_before))
+        .bind(op.head.executions)
+        .bind(number(op.head.active.as_nanos()))
+        .bind(op.head.error.clone())
+        .bind(expiry(op.hold, now))
+        .bind(op.batch.to_be_bytes().to_vec())
+        .bind(now.0)
 }
 
 fn expiry(hold: Hold, now: Timestamp) -> Option<i64> {

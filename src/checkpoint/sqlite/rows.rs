@@ -7,7 +7,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use sqlx::{Sqlite, query::Query, sqlite::SqliteArguments};
+use sqlx::{Row as _, Sqlite, query::Query, sqlite::SqliteArguments};
 
 use super::codec::{Row, columns, number, status};
 use crate::{
@@ -114,43 +114,80 @@ pub(super) fn millis(at: Option<Timestamp>) -> Option<i64> {
     at.map(|at| at.0)
 }
 
+/// How a run is made. The second is one row of values; between it and the third a condition fits.
+pub(super) const CREATE: [&str; 3] = [
+    "INSERT INTO run (id, workflow, workflow_version, format, key, subject, place, status, \
+     version, epoch, owner, expires, not_before, executions, active, created_at, updated_at) ",
+    "?,?,?,?,?,?,?,?,?,?,?,?,?,0,0,?,?",
+    " ON CONFLICT (id) DO NOTHING RETURNING id, n",
+];
+
+/// Binds the values of [`CREATE`].
+pub(super) fn bind_new<'q>(query: Sql<'q>, head: &Head) -> Sql<'q> {
+    let query = query
+        .bind(head.id.as_str().to_owned())
+        .bind(head.workflow.clone())
+        .bind(head.workflow_version)
+        .bind(head.format)
+        .bind(head.key.clone())
+        .bind(head.subject.clone())
+        .bind(head.order)
+        .bind(status(head.status))
+        .bind(number(head.version))
+        .bind(number(head.epoch));
+    bind_lease(query, head.lease.as_ref())
+        .bind(millis(head.not_before))
+        .bind(head.created_at.0)
+        .bind(head.updated_at.0)
+}
+
 /// Makes the runs that are not there yet; answers the numbers of those it made.
 pub(super) async fn create(
     tx: &mut Tx<'_>,
     heads: &[Head],
 ) -> Result<HashMap<String, i64>, DbError> {
-    static CREATE: LazyLock<Rows> = LazyLock::new(|| {
-        Rows::new(
-            "INSERT INTO run (id, workflow, workflow_version, format, key, subject, place, \
-             status, version, epoch, owner, expires, not_before, executions, active, created_at, \
-             updated_at) VALUES ",
-            "(?,?,?,?,?,?,?,?,?,?,?,?,?,0,0,?,?)",
-            " ON CONFLICT (id) DO NOTHING RETURNING id, n",
-        )
+    static CREATES: LazyLock<Rows> = LazyLock::new(|| {
+        Rows::new(&format!("{} VALUES ", CREATE[0]), &format!("({})", CREATE[1]), CREATE[2])
     });
     let mut created = HashMap::with_capacity(heads.len());
-    for (sql, piece) in CREATE.pieces(heads) {
-        let query = piece.iter().fold(sqlx::query_as(sql), |query, head| {
-            query
-                .bind(head.id.as_str().to_owned())
-                .bind(head.workflow.clone())
-                .bind(head.workflow_version)
-                .bind(head.format)
-                .bind(head.key.clone())
-                .bind(head.subject.clone())
-                .bind(head.order)
-                .bind(status(head.status))
-                .bind(number(head.version))
-                .bind(number(head.epoch))
-                .bind(head.lease.as_ref().map(|holder| holder.owner.clone()))
-                .bind(head.lease.as_ref().map(|holder| holder.expires.0))
-                .bind(millis(head.not_before))
-                .bind(head.created_at.0)
-                .bind(head.updated_at.0)
-        });
-        created.extend(query.fetch_all(tx.conn()).await?);
+    for (sql, piece) in CREATES.pieces(heads) {
+        let query = piece.iter().fold(sqlx::query(sql), bind_new);
+        for row in query.fetch_all(tx.conn()).await? {
+            created.insert(row.try_get(0)?, row.try_get(1)?);
+        }
     }
     Ok(created)
+}
+
+/// The most records a statement of a lone operation takes.
+pub(super) const FEW: usize = 8;
+
+/// Inserts so many records of one run behind its head, if the statement before changed it. Takes
+/// number, meta and payload of each, and then the run's id.
+pub(super) fn insert_if_changed(records: usize) -> String {
+    if records == 0 {
+        return String::new();
+    }
+    let rows = vec!["(?,?,?)"; records].join(",");
+    format!(
+        "INSERT INTO record (place, meta, payload) \
+         SELECT (r.n << {RECORD_BITS}) + v.column1, v.column2, v.column3 \
+         FROM run AS r, (VALUES {rows}) AS v WHERE changes() = 1 AND r.id = ?;"
+    )
+}
+
+/// Binds what [`insert_if_changed`] takes.
+pub(super) fn bind_few<'q>(
+    query: Sql<'q>,
+    run: &RunId,
+    version: u64,
+    records: &[StoredRecord],
+) -> Sql<'q> {
+    let bind = |query: Sql<'q>, (seq, record): (u64, &StoredRecord)| {
+        let payload = record.payload.as_ref().map(|payload| payload.to_vec());
+        query.bind(number(seq)).bind(record.meta.to_vec()).bind(payload)
+    };
+    (version + 1..).zip(records).fold(query, bind).bind(run.as_str().to_owned())
 }
 
 /// Records with the row ids they get.

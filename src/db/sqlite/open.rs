@@ -15,6 +15,9 @@ use crate::db::DbError;
 /// 1000, and still little to read through after a crash.
 const CHECKPOINT_PAGES: &str = "4000";
 
+/// SQLite counts milliseconds in 31 bits.
+const LONGEST_WAIT: Duration = Duration::from_hours(24);
+
 pub(super) async fn open(path: &Path, options: SqliteOptions) -> Result<Sqlite, DbError> {
     make_folder(path)?;
     let connect = connect_options(path, &options);
@@ -54,14 +57,14 @@ fn connect_options(path: &Path, options: &SqliteOptions) -> SqliteConnectOptions
     let mut connect = SqliteConnectOptions::new()
         .filename(path)
         .create_if_missing(true)
-        .busy_timeout(options.busy_timeout)
+        .busy_timeout(options.busy_timeout.min(LONGEST_WAIT))
         .synchronous(SqliteSynchronous::Full)
         .foreign_keys(false)
         .pragma("cache_size", "-16000")
         .pragma("temp_store", "MEMORY")
         .pragma("wal_autocheckpoint", CHECKPOINT_PAGES)
         .pragma("journal_size_limit", "67108864")
-        .statement_cache_capacity(256)
+        .statement_cache_capacity(512)
         .disable_statement_logging();
     if let Some(pages) = options.max_pages {
         connect = connect.pragma("max_page_count", pages.to_string());

@@ -1,10 +1,14 @@
 //! Multi-row statements in a few fixed sizes.
 
-/// One statement over many rows, prepared for 1, 8 and 32 of them: a driver's cost is by the
-/// statement, and only texts that come again stay prepared.
+/// As many rows as a statement takes at once, the most first: few rows, which is what one run
+/// writes, are always one statement, and a thousand are ten.
+const SIZES: [usize; 12] = [128, 64, 32, 16, 8, 7, 6, 5, 4, 3, 2, 1];
+
+/// One statement over many rows, in a few fixed sizes: a driver's cost is by the statement, and
+/// only texts that come again stay prepared.
 #[derive(Debug)]
 pub struct Rows {
-    sizes: [(usize, String); 3],
+    sizes: [(usize, String); SIZES.len()],
 }
 
 impl Rows {
@@ -12,7 +16,7 @@ impl Rows {
     /// Placeholders must be plain `?`.
     pub fn new(before: &str, row: &str, after: &str) -> Self {
         let sized = |n: usize| (n, format!("{before}{}{after}", vec![row; n].join(",")));
-        Self { sizes: [sized(32), sized(8), sized(1)] }
+        Self { sizes: SIZES.map(sized) }
     }
 
     /// Cuts `items` into the sizes there are, each piece with its statement.
@@ -36,9 +40,10 @@ mod tests {
     #[test]
     fn every_item_is_in_exactly_one_piece_and_in_order() {
         static ROWS: LazyLock<Rows> = LazyLock::new(|| Rows::new("v ", "(?,?)", " r"));
-        for n in [0_usize, 1, 7, 8, 9, 31, 32, 75] {
+        for n in [0_usize, 1, 7, 8, 9, 31, 32, 75, 1000] {
             let items: Vec<usize> = (0..n).collect();
             let pieces = ROWS.pieces(&items);
+            assert!(pieces.len() <= 10);
             let joined: Vec<usize> = pieces.iter().flat_map(|(_, p)| p.iter().copied()).collect();
             assert_eq!(joined, items);
             for (sql, piece) in pieces {

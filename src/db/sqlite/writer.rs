@@ -104,6 +104,11 @@ async fn attempt(
     clock: &Clock,
     groups: &mut [Box<dyn Group>],
 ) -> Result<(), DbError> {
+    if let [alone] = groups
+        && alone.run_alone(conn, clock.now()).await?
+    {
+        return Ok(());
+    }
     sqlx::query("BEGIN IMMEDIATE").execute(&mut *conn).await?;
     let mut tx = Tx::new(conn, clock.now());
     for group in groups {

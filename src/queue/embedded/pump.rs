@@ -4,7 +4,7 @@
 //! by one statement. The task ends with the queue; what consumers hold then comes back when its
 //! visibility has run out.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use tokio::{
     sync::{mpsc, oneshot},
@@ -16,6 +16,9 @@ use super::{
     inner::Inner,
     sql::{Key, Move},
 };
+
+/// However short a poll is asked for, looking must not become all this process does.
+const SHORTEST_POLL: Duration = Duration::from_millis(1);
 
 /// What consumers tell the pump.
 pub(super) enum Call {
@@ -98,7 +101,7 @@ impl Pump {
             };
             look_again = match served {
                 Ok(1..) => Instant::now(),
-                Ok(0) => Instant::now() + self.inner.options.poll,
+                Ok(0) => Instant::now() + self.inner.options.poll.max(SHORTEST_POLL),
                 Err(error) => {
                     for waiter in self.waiting.drain(..) {
                         let _ = waiter.send(Err(error.clone()));

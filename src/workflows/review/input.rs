@@ -31,6 +31,36 @@ impl From<Range> for ReviewInput {
     }
 }
 
+/// A review asked for by a person.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ask {
+    /// A folder in the repository.
+    pub repo: PathBuf,
+    /// As written: `A..B`, `A...B`, `A`.
+    pub range: Option<String>,
+    /// Both ends, in place of a range.
+    pub ends: Option<(String, String)>,
+    /// Whether to review again what was reviewed before.
+    pub fresh: bool,
+}
+
+impl Ask {
+    /// The job's input, its ends resolved.
+    ///
+    /// # Errors
+    /// When the folder is no repository, a revision is unknown, or nothing lies between them.
+    pub async fn input(self, forge: &dyn Forge) -> Result<ReviewInput> {
+        let selection = match (self.range, self.ends) {
+            (Some(range), _) => Selection::Range(range),
+            (None, Some((base, head))) => Selection::Ends { base, head },
+            (None, None) => Selection::Default,
+        };
+        let range = forge.resolve(&self.repo, &selection).await?;
+        let fresh = self.fresh.then(|| format!("{:032x}", fastrand::u128(..)));
+        Ok(ReviewInput { fresh, ..range.into() })
+    }
+}
+
 /// What a review starts from: names that no longer move.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "forge", rename_all = "snake_case")]

@@ -33,12 +33,12 @@ use self::agents::{AGENTS, Agent};
 pub use self::{
     deps::{Limits, ReviewDeps},
     ingest::ingest,
-    input::{ReviewInput, Target},
+    input::{Ask, ReviewInput, Target},
     judge::{Judgement, Verdict},
+    report::Report,
     state::{AgentReport, Ingested, Outcome, Published, ReviewFile, ReviewState, ReviewUpdate},
 };
 use super::{Admission, Event, Start, Workflow, read_input};
-pub use crate::forge::Selection;
 use crate::{
     base::{Fault, Result},
     forge::FileChange,

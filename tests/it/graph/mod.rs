@@ -1,5 +1,18 @@
 //! The engine: E1–E20.
 
+mod bench;
 mod build;
+mod checks;
+mod codec;
+mod drawing;
+mod durable;
+mod interrupts;
+mod leases;
+mod machine;
+mod props;
+mod random;
+mod reopen;
 mod run;
+mod stalled;
+mod streaming;
 mod support;

@@ -32,15 +32,23 @@ pub(super) fn test_forks(sources: &[Source]) -> Vec<String> {
     })
 }
 
-/// Tests that wait by the clock, or are never run.
+/// Tests that wait by the clock, or are never run. Where time is paused, a sleep is an event.
 pub(super) fn sleeps_and_ignores(sources: &[Source]) -> Vec<String> {
+    let (paused, running): (Vec<_>, Vec<_>) =
+        sources.iter().cloned().partition(|source| source.text.contains("start_paused = true"));
+    let mut violations = waits(&running, true);
+    violations.extend(waits(&paused, false));
+    violations
+}
+
+fn waits(sources: &[Source], sleeps: bool) -> Vec<String> {
     everywhere(sources, |list, at| {
         let group = |at: usize| match list.get(at) {
             Some(TokenTree::Group(group)) => Some(group),
             _ => None,
         };
         let called = group(at + 1).is_some_and(|g| g.delimiter() == Delimiter::Parenthesis);
-        if is_ident(&list[at], "sleep") && called {
+        if sleeps && is_ident(&list[at], "sleep") && called {
             return Some("a sleep: wait for what should happen instead");
         }
         let attribute = is_punct(list.get(at), '#')

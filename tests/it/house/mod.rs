@@ -14,6 +14,7 @@ mod table;
 use std::{fs, path::Path};
 
 /// A source file: its path from the project's root, `/`-separated, and its text.
+#[derive(Clone)]
 pub(super) struct Source {
     path: String,
     text: String,

@@ -1,7 +1,9 @@
 //! Several processes on one file, and processes that are killed. The test binary starts itself
 //! again; that it plays the consumer is said in the environment.
 
-use std::{collections::BTreeMap, io::Write, path::Path, process::Stdio, time::Duration};
+use std::{
+    collections::BTreeMap, io::Write, ops::Range, path::Path, process::Stdio, time::Duration,
+};
 
 use tokio::{
     io::{AsyncBufReadExt, BufReader, Lines},
@@ -81,8 +83,8 @@ impl Consumer {
     }
 }
 
-async fn publish(queue: &dyn Queue, messages: usize) {
-    let all = (0..messages).map(|n| queue.publish(Message::new(n.to_string()), Duration::ZERO));
+async fn publish(queue: &dyn Queue, messages: Range<usize>) {
+    let all = messages.map(|n| queue.publish(Message::new(n.to_string()), Duration::ZERO));
     futures_util::future::try_join_all(all).await.unwrap();
 }
 
@@ -122,7 +124,7 @@ async fn many_processes_share_one_file() {
     for consumer in &mut consumers {
         assert_eq!(consumer.hear().await.as_deref(), Some("ready"));
     }
-    publish(&*queue, MESSAGES).await;
+    publish(&*queue, 0..MESSAGES).await;
 
     let mut said = Vec::new();
     let mut acknowledged = 0;
@@ -147,24 +149,27 @@ async fn killed_consumers_lose_nothing() {
     if let Some(file) = std::env::var_os(FILE) {
         return consume(Path::new(&file), 8, Duration::from_millis(300)).await;
     }
-    const MESSAGES: usize = 300;
+    const ROUNDS: usize = 8;
+    const EACH: usize = 60;
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("queue.db");
     let queue = open_file(&file, Duration::from_secs(30)).await;
-    publish(&*queue, MESSAGES).await;
 
-    let (mut said, mut kills) = (Vec::new(), 0);
-    while !is_empty(&*queue).await {
+    let (mut said, mut round) = (Vec::new(), 0);
+    while round < ROUNDS || !is_empty(&*queue).await {
         let mut consumer = Consumer::start("killed_consumers_lose_nothing", &file);
-        for _ in 0..fastrand::u32(1..40) {
-            said.push(consumer.hear().await.unwrap());
+        assert_eq!(consumer.hear().await.as_deref(), Some("ready"));
+        if round < ROUNDS {
+            publish(&*queue, round * EACH..(round + 1) * EACH).await;
+        }
+        round += 1;
+        for _ in 0..fastrand::usize(..EACH) {
             if is_empty(&*queue).await {
                 break;
             }
+            said.push(consumer.hear().await.unwrap());
         }
         said.extend(consumer.kill().await);
-        kills += 1;
     }
-    assert!(kills >= 3, "only {kills} kills");
-    assert_once(&said, MESSAGES);
+    assert_once(&said, ROUNDS * EACH);
 }

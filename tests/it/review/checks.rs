@@ -67,3 +67,15 @@ fn files_as_a_whole() {
     assert_eq!(rules(large), ["large-binary"]);
     assert!(rules(checks::FileFacts { size: Some(1000), ..large }).is_empty());
 }
+
+/// What is meant in a test is not worth a word there.
+#[test]
+fn tests_are_judged_more_softly() {
+    let touched = LineSet::all();
+    let confidence = |path| {
+        let source =
+            SourceText { path, text: "requests.get(u, verify=False)\n", touched: &touched };
+        analyse(Ruleset::built_in().unwrap(), source)[0].confidence.get()
+    };
+    assert!(confidence("src/a.py") >= 50 && confidence("tests/a.py") < 50);
+}

@@ -117,7 +117,7 @@ async fn a_failed_runs_letter_is_delivered_late() {
         active: Duration::ZERO,
         error: Some("no".into()),
     };
-    let lease = begun.lease.clone().unwrap();
+    let lease = begun.held.clone().unwrap().lease;
     let noted = hall.runtime.note((&lease, &begun.head), &metas, change, Some(letter), false);
     noted.await.unwrap();
 

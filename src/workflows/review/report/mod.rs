@@ -13,8 +13,15 @@ pub use coverage::{Coverage, Looked, coverage};
 pub use json::json;
 pub use text::text;
 
+use serde::Deserialize;
+use serde_json::Value;
+
 use super::state::ReviewState;
-use crate::analysis::{Finding, Severity};
+use crate::{
+    analysis::{Finding, Severity},
+    base::{Fault, Result},
+    graph::{RunId, Timings},
+};
 
 /// How a review is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +63,44 @@ pub struct About {
     pub run: String,
     /// Milliseconds: `total`, and by node.
     pub timings: BTreeMap<String, f64>,
+}
+
+/// A review to be shown.
+#[derive(Debug, Clone)]
+pub struct Report {
+    state: ReviewState,
+    about: About,
+}
+
+impl Report {
+    /// Of a run, from its state as it is told outside the workflow.
+    ///
+    /// # Errors
+    /// If the state is no review's.
+    pub fn of(run: &RunId, state: &Value, timings: &Timings) -> Result<Self> {
+        let state = ReviewState::deserialize(state)
+            .map_err(|e| Fault::permanent(format!("the state of run {run} is no review's: {e}")))?;
+        let mut times: BTreeMap<String, f64> =
+            timings.nodes.iter().map(|(node, ms)| (node.to_string(), *ms)).collect();
+        times.insert("total".to_owned(), timings.total_ms);
+        Ok(Self { state, about: About { run: run.to_string(), timings: times } })
+    }
+
+    /// For people.
+    pub fn text(&self, colour: bool) -> String {
+        text(&self.state, &self.about, colour)
+    }
+
+    /// For programs.
+    pub fn json(&self) -> String {
+        json(&self.state, &self.about)
+    }
+
+    /// Whether a finding is at or above this severity. `None`: no such word.
+    pub fn reaches(&self, severity: &str) -> Option<bool> {
+        let limit = Severity::deserialize(Value::from(severity)).ok()?;
+        Some(worst(&self.state).is_some_and(|worst| worst >= limit))
+    }
 }
 
 /// The findings to show: the judge's, or, when the run stopped before it, all there are.

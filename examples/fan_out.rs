@@ -1,0 +1,79 @@
+//! A fan-out: one task per word, side by side, each with an input of its own. They end in any
+//! order; what they answer is merged in the order they were sent.
+//!
+//! `cargo run --example fan_out`
+
+use std::{sync::Arc, time::Duration};
+
+use serde::{Deserialize, Serialize};
+use verdict::graph::{Context, END, Execute, GraphBuilder, GraphError, Send, State};
+
+#[derive(Debug, Clone, Serialize)]
+struct Lengths {
+    text: String,
+    lengths: Vec<(String, usize)>,
+    longest: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+enum Update {
+    Counted(String, usize),
+    Longest(String),
+}
+
+impl State for Lengths {
+    type Input = String;
+    type Update = Update;
+
+    fn new(text: String) -> Self {
+        Self { text, lengths: Vec::new(), longest: None }
+    }
+
+    fn merge(&mut self, update: Update) {
+        match update {
+            Update::Counted(word, length) => self.lengths.push((word, length)),
+            Update::Longest(word) => self.longest = Some(word),
+        }
+    }
+}
+
+type Ctx = Context<Lengths, ()>;
+
+#[tokio::main]
+async fn main() -> Result<(), GraphError> {
+    let mut graph = GraphBuilder::new();
+    graph.node("split", |_: Ctx| async { Ok(verdict::graph::Command::nothing()) });
+    graph.node("count", |ctx: Ctx| async move {
+        let word: String = ctx.input()?;
+        let length = word.len();
+        if length < 6 {
+            // Long words are quick here: the order of ending is not that of sending.
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        Ok(Update::Counted(word, length))
+    });
+    graph.node("compare", |ctx: Ctx| async move {
+        let longest = ctx.state().lengths.iter().max_by_key(|(_, length)| *length);
+        Ok(Update::Longest(longest.map(|(word, _)| word.clone()).unwrap_or_default()))
+    });
+    graph.entry("split").edge("count", "compare").edge("compare", END);
+    graph.fan_out("split", ["count"], |state| {
+        state.text.split(' ').filter_map(|word| Send::with("count", &word).ok()).collect()
+    });
+    let graph = graph.compile()?;
+
+    let text = "a quick brown foxtrot".to_owned();
+    let ran = graph.run(text, Execute::new(graph.clone(), Arc::new(()))).await;
+    let ended: Vec<_> =
+        ran.machine.history().iter().filter(|task| &*task.node == "count").collect();
+    println!(
+        "{} tasks of `count`; the last one sent ended first: {}",
+        ended.len(),
+        ended[0].index == 3
+    );
+    if let Some(state) = ran.machine.state() {
+        println!("merged in order: {:?}", state.lengths);
+        println!("longest: {}", state.longest.as_deref().unwrap_or("none"));
+    }
+    Ok(())
+}
