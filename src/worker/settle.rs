@@ -7,6 +7,7 @@ use std::{
 };
 
 use tokio::time::sleep;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::{
     Worker,
@@ -41,14 +42,12 @@ impl Counts {
 impl Worker {
     /// Sees one message through, keeping it in hand meanwhile.
     pub(super) async fn handle(&self, delivery: Delivery) {
-        let seen_through = async {
-            let worked = self.work(&delivery).await;
-            self.settle(worked, Some(&delivery)).await
-        };
-        let settlement = tokio::select! {
-            settlement = seen_through => settlement,
-            () = self.keep(&delivery) => return,
-        };
+        // A task of its own: reading a large message must not keep it from being extended.
+        let (keeper, kept) = (self.clone(), delivery.clone());
+        let keeping = AbortOnDropHandle::new(tokio::spawn(async move { keeper.keep(&kept).await }));
+        let worked = self.work(&delivery).await;
+        let settlement = self.settle(worked, Some(&delivery)).await;
+        drop(keeping);
         if let Err(error) = self.shared.queue.settle(&delivery.receipt, settlement).await {
             // The queue delivers it again; the run knows what is done.
             tracing::warn!(%error, "settling a message failed");

@@ -115,13 +115,19 @@ pub trait Workflow: Send + Sync + 'static {
     ) -> Result<Admission<<Self::State as State>::Input>>;
 }
 
+/// The longest explanation taken over from the JSON parser, in characters.
+const QUOTED: usize = 200;
+
 /// Reads a job's input; a misfit is the sender's mistake.
 ///
 /// # Errors
 /// Permanent, with what was expected.
 pub fn read_input<I: serde::de::DeserializeOwned>(workflow: &str, input: &RawValue) -> Result<I> {
-    serde_json::from_str(input.get())
-        .map_err(|e| Fault::permanent(format!("the input does not fit workflow `{workflow}`: {e}")))
+    serde_json::from_str(input.get()).map_err(|error| {
+        // It may quote the input at any length; logs and letters are for people.
+        let why: String = error.to_string().chars().take(QUOTED).collect();
+        Fault::permanent(format!("the input does not fit workflow `{workflow}`: {why}"))
+    })
 }
 
 /// The workflows of this process, by name. Cheap to clone.

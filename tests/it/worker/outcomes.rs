@@ -134,9 +134,10 @@ async fn a_permanent_failure_becomes_a_dead_letter_at_once() {
     assert_eq!(letter.workflow.as_deref(), Some("play"));
     let payload: serde_json::Value = serde_json::from_slice(&letter.payload).unwrap();
     assert_eq!(payload["input"]["name"], "a");
+    // The log says so last, just before the message goes.
+    hall.settled(0).await;
     let kinds = hall.kinds("a").await;
     assert_eq!(kinds[kinds.len() - 3..], ["finished", "letter", "letter_confirmed"]);
-    hall.settled(0).await;
     assert_eq!(hall.stage.ran("a"), ["prepare", "work"]);
 
     hall.send(&part("b")).await;
