@@ -120,7 +120,7 @@ pub(super) async fn see_through(
         let run = held.lease.run.clone();
         let events = Events::new(run.clone(), app.runtime.clock.clone(), sender);
         let options = Options { events, control, reopen, ..Options::default() };
-        let ran = workflow.execute(&app.runtime, held, options).await?;
+        let ran = workflow.execute(&app.runtime, *held, options).await?;
         // The last sender goes with the execution.
         if *ran.stop() == Stop::Ended {
             // Somebody claimed it to reopen it and died before its log said so.
