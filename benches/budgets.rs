@@ -220,21 +220,24 @@ fn memory() {
     print!("{}", String::from_utf8_lossy(&output.stdout));
 }
 
-/// `count` runs at once, each holding a diff of its own until all have one.
+/// `count` runs at once, each with a recorded diff of its own and its four agents at work, until
+/// all of them are.
 async fn in_flight(count: usize) {
     let work = work();
-    let barrier = Arc::new(tokio::sync::Barrier::new(count));
-    let waits = barrier.clone();
-    let graph = review()
-        .replace("judge", move |ctx| {
+    let barrier = Arc::new(tokio::sync::Barrier::new(count * support::AGENTS.len()));
+    let mut graph = review();
+    for agent in support::AGENTS {
+        let waits = barrier.clone();
+        let waiting = graph.replace(agent, move |ctx| {
             let barrier = waits.clone();
             async move {
                 barrier.wait().await;
-                let kept = ctx.deps().judge(&ctx.state().findings);
-                Ok::<_, verdict::graph::NodeError>(support::Update::Kept(kept))
+                let found = ctx.deps().agent(agent, &ctx.state().diff);
+                Ok::<_, verdict::graph::NodeError>(support::Update::Found(found))
             }
-        })
-        .unwrap();
+        });
+        graph = waiting.unwrap();
+    }
     let folder = tempfile::tempdir().unwrap();
     let (store, db) = sqlite(&folder.path().join("flight.db")).await;
     let runtime = Runtime::new(store, Clock::system(), "bench").with_ttl(Duration::from_secs(600));

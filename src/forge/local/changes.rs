@@ -14,6 +14,7 @@ const RENAME_LIMIT: &str = "-l2000";
 const MOST_MISSING: usize = 500;
 
 pub(super) async fn changes(git: &Git, range: &Range) -> Result<Vec<FileChange>> {
+    let git = &git.apart().await?;
     let files = match compared(git, range, &["-M", RENAME_LIMIT], &[]).await {
         // Content that is not here stops git altogether; only its own paths shall suffer.
         Err(error @ ForgeError::Git { .. }) => around_missing(git, range, error).await,
@@ -34,7 +35,7 @@ async fn compared(
     let mut files = listed(git, range, renames, paths).await?;
     let patch = ["-p", "-U0", "--full-index", "--no-color", "--diff-algorithm=histogram"];
     let mut parser = PatchParser::default();
-    let args = [&diff_tree(range), renames, &patch, &ends(range), paths].concat();
+    let args = [&diff_tree(), renames, &patch, &ends(range), paths].concat();
     git.lines(&args, PatchParser::PREFIX, |line| parser.line(line).map_err(garbled)).await?;
     attach(&mut files, parser.finish().map_err(garbled)?)?;
     Ok(files)
@@ -48,7 +49,7 @@ async fn listed(
     paths: &[&str],
 ) -> Result<Vec<FileChange>> {
     let raw = ["--raw", "-z", "--no-abbrev"];
-    let args = [&diff_tree(range), renames, &raw, &ends(range), paths].concat();
+    let args = [&diff_tree(), renames, &raw, &ends(range), paths].concat();
     parse_raw(&git.output(&args).await?)
 }
 
@@ -84,23 +85,12 @@ async fn around_missing(git: &Git, range: &Range, error: ForgeError) -> Result<V
     Ok(files)
 }
 
-fn diff_tree(range: &Range) -> [&str; 5] {
-    let attributes = no_attributes(&range.base, &range.head);
-    [attributes, "diff-tree", "-r", "--no-ext-diff", "--no-textconv"]
+fn diff_tree() -> [&'static str; 4] {
+    ["diff-tree", "-r", "--no-ext-diff", "--no-textconv"]
 }
 
 fn ends(range: &Range) -> [&str; 2] {
     [&range.base, &range.head]
-}
-
-/// Attributes are read from the empty tree. The flag needs git 2.41; its id depends on the
-/// repository's hash.
-fn no_attributes(base: &str, head: &str) -> &'static str {
-    if base.len().max(head.len()) > 40 {
-        "--attr-source=6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"
-    } else {
-        "--attr-source=4b825dc642cb6eb9a060e54bf8d69288fbee4904"
-    }
 }
 
 /// Reads `:<mode> <mode> <id> <id> <status>\0<path>\0[<path>\0]` records.

@@ -74,11 +74,22 @@ pub(super) struct Git {
     pub(super) repo: PathBuf,
     /// Whether paths are just that; otherwise they may carry pathspec magic.
     pub(super) literal_paths: bool,
+    /// The object store, when the work tree and the index are to be left out of it.
+    pub(super) apart: Option<PathBuf>,
 }
 
 impl Git {
     pub(super) fn new(options: &GitOptions, repo: &Path) -> Self {
-        Self { options: options.clone(), repo: repo.to_owned(), literal_paths: true }
+        Self { options: options.clone(), repo: repo.to_owned(), literal_paths: true, apart: None }
+    }
+
+    /// The same repository without its work tree and index, so that no attributes checked out or
+    /// staged there are listened to. (Newer versions of git have a flag for that.)
+    pub(super) async fn apart(&self) -> Result<Self> {
+        let asked = ["rev-parse", "--path-format=absolute", "--git-common-dir"];
+        let folder = self.output(&asked).await?;
+        let folder = String::from_utf8_lossy(&folder).trim_end_matches('\n').into();
+        Ok(Self { apart: Some(folder), ..self.clone() })
     }
 
     /// Runs `args` and answers what it wrote; not for answers that hold content.
@@ -184,9 +195,20 @@ impl Git {
             .env("GIT_ASKPASS", "false")
             .env("GIT_PAGER", "cat")
             .env("LC_ALL", "C")
-            .arg("--no-pager")
-            .arg("-C")
-            .arg(&self.repo);
+            .arg("--no-pager");
+        match &self.apart {
+            None => command.arg("-C").arg(&self.repo),
+            Some(folder) => {
+                // A folder that holds no attributes, and an index that is not there.
+                let refs = folder.join("refs");
+                command
+                    .env("GIT_DIR", folder)
+                    .env("GIT_WORK_TREE", &refs)
+                    .env("GIT_INDEX_FILE", refs.join("no-index"))
+                    .arg("-C")
+                    .arg(&refs)
+            }
+        };
         for setting in OVERRIDES {
             command.arg("-c").arg(setting);
         }
