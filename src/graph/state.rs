@@ -7,7 +7,7 @@ use crate::base::Fault;
 
 /// The state of a run. It is never stored: it is what comes of `new` and every `merge` since, in
 /// order, so both must depend on nothing but their arguments. A change of either is a new version
-/// of the workflow.
+/// of the workflow. Updates are written down as JSON, so their numbers must be finite.
 pub trait State: Clone + Serialize + Send + Sync + 'static {
     /// What starts a run.
     type Input: Serialize + DeserializeOwned + Send + Sync + 'static;

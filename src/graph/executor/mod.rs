@@ -340,7 +340,7 @@ impl<S: State, D: Send + Sync + 'static> Execution<S, D> {
     /// When to come back to the tasks that failed and were passed over, and from which step.
     fn revisit(&self) -> Option<(Timestamp, u32)> {
         let first = self.machine.failures().first()?.step;
-        let wait = self.machine.state()?.revisit(self.machine.reopened())?;
+        let wait = self.machine.state()?.revisit(self.machine.visits())?;
         Some((self.clock.now().plus(wait), first))
     }
 

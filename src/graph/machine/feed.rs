@@ -27,6 +27,11 @@ impl<S: State> RunMachine<S> {
         let version = records.len() as u64;
         let reopened = |record: &&Record<_>| matches!(record.meta, Meta::Reopened { .. });
         let reopened = records.iter().filter(reopened).count();
+        let visit = |record: &&Record<_>| match &record.meta {
+            Meta::Finished { outcome: Outcome::Completed { revisit } } => revisit.is_some(),
+            _ => false,
+        };
+        let visits = records.iter().filter(visit).count();
         let mut machine = Self::default();
         let (records, void) = rewind::effective(records);
         machine.void = void;
@@ -34,6 +39,7 @@ impl<S: State> RunMachine<S> {
             machine.apply(record)?;
         }
         machine.version = version;
+        machine.visits = u32::try_from(visits).unwrap_or(u32::MAX);
         machine.reopened = u32::try_from(reopened).unwrap_or(u32::MAX);
         Ok(machine)
     }

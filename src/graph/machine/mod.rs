@@ -149,6 +149,8 @@ pub struct RunMachine<S: State> {
     answers: Vec<Answer>,
     history: Vec<TaskSummary>,
     reopened: u32,
+    /// Times it completed and was to be woken again.
+    visits: u32,
     forked: Option<ForkedFrom>,
     letters: Vec<(String, bool)>,
     ended: Option<Ended>,
@@ -175,6 +177,7 @@ impl<S: State> Default for RunMachine<S> {
             answers: Vec::new(),
             history: Vec::new(),
             reopened: 0,
+            visits: 0,
             forked: None,
             letters: Vec::new(),
             ended: None,
@@ -338,6 +341,11 @@ impl<S: State> RunMachine<S> {
     /// How often it was reopened.
     pub fn reopened(&self) -> u32 {
         self.reopened
+    }
+
+    /// How often it completed with another visit to come.
+    pub fn visits(&self) -> u32 {
+        self.visits
     }
 
     /// Where it was copied from.
