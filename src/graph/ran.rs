@@ -41,14 +41,7 @@ impl<S: State> Ran<S> {
         failure: &Failure,
         not_before: Timestamp,
     ) -> Result<(), Stop> {
-        let error = failure.fault.to_string();
-        self.settle(None, |head| {
-            head.status = RunStatus::Queued;
-            head.not_before = Some(not_before);
-            head.executions += 1;
-            head.error = Some(error);
-        })
-        .await
+        self.give_back(failure, not_before, 1).await
     }
 
     /// Settles a failed execution without counting it: something else than the run is at fault.
@@ -60,10 +53,20 @@ impl<S: State> Ran<S> {
         failure: &Failure,
         not_before: Timestamp,
     ) -> Result<(), Stop> {
+        self.give_back(failure, not_before, 0).await
+    }
+
+    async fn give_back(
+        &mut self,
+        failure: &Failure,
+        not_before: Timestamp,
+        counted: u32,
+    ) -> Result<(), Stop> {
         let error = failure.fault.to_string();
         self.settle(None, |head| {
             head.status = RunStatus::Queued;
             head.not_before = Some(not_before);
+            head.executions += counted;
             head.error = Some(error);
         })
         .await

@@ -155,7 +155,19 @@ impl Runtime {
         execute: Execute<S, D>,
         held: impl Into<Held>,
     ) -> Result<Ran<S>> {
-        let Held { lease, loaded } = held.into();
+        // What preparing needs, the log above all, is gone before the run is under way.
+        match Box::pin(self.prepare(execute, held.into())).await? {
+            Prepared::Stopped(ran) => Ok(*ran),
+            Prepared::Ready(execution) => Ok(Box::pin(execution.run()).await),
+        }
+    }
+
+    async fn prepare<S: State, D: Send + Sync + 'static>(
+        &self,
+        execute: Execute<S, D>,
+        held: Held,
+    ) -> Result<Prepared<S, D>> {
+        let Held { lease, loaded } = held;
         let (head, stored) = match loaded {
             Some(loaded) => loaded,
             None => self.loaded(&lease.run).await?,
@@ -185,7 +197,8 @@ impl Runtime {
             let stop = restored.map_or_else(Stop::from, |_| Stop::Ended);
             return Ok(self.stopped(stop, machine, journal, execute.events));
         }
-        Ok(Box::pin(self.execution(execute, machine, Some(journal), head.id).run()).await)
+        let execution = self.execution(execute, machine, Some(journal), head.id);
+        Ok(Prepared::Ready(Box::new(execution)))
     }
 
     fn execution<S: State, D: Send + Sync + 'static>(
@@ -217,15 +230,16 @@ impl Runtime {
         }
     }
 
-    fn stopped<S: State>(
+    fn stopped<S: State, D>(
         &self,
         stop: Stop,
         machine: RunMachine<S>,
         journal: Journal,
         events: Events,
-    ) -> Ran<S> {
-        let active = journal.active();
-        Ran { stop, machine, active, journal: Some(journal), clock: self.clock.clone(), events }
+    ) -> Prepared<S, D> {
+        let (active, clock) = (journal.active(), self.clock.clone());
+        let journal = Some(journal);
+        Prepared::Stopped(Box::new(Ran { stop, machine, active, journal, clock, events }))
     }
 
     async fn reopen<S: State>(
@@ -259,6 +273,14 @@ impl Runtime {
         }
         Ok((head, stored))
     }
+}
+
+/// What came of preparing an execution.
+enum Prepared<S: State, D> {
+    /// It may run.
+    Ready(Box<Execution<S, D>>),
+    /// It is over before it began.
+    Stopped(Box<Ran<S>>),
 }
 
 impl<S: State, D: Send + Sync + 'static> Graph<S, D> {
