@@ -15,6 +15,41 @@
 //! an *update* or a [`Command`]; an *interrupt* waits for an answer; an *execution* is one process's
 //! turn at a run.
 
+//!
+//! ```
+//! use std::sync::Arc;
+//! use verdict::graph::{END, Context, Execute, GraphBuilder, NodeError, State, Stop};
+//!
+//! #[derive(Clone, serde::Serialize)]
+//! struct Greeting(String);
+//!
+//! impl State for Greeting {
+//!     type Input = String;
+//!     type Update = String;
+//!     fn new(input: String) -> Self {
+//!         Self(input)
+//!     }
+//!     fn merge(&mut self, update: String) {
+//!         self.0 = update;
+//!     }
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut graph = GraphBuilder::new();
+//! graph.node("greet", |context: Context<Greeting, ()>| async move {
+//!     Ok::<_, NodeError>(format!("Hello, {}!", context.state().0))
+//! });
+//! graph.entry("greet").edge("greet", END);
+//! let graph = graph.compile()?;
+//!
+//! let ran = graph.run("world".to_owned(), Execute::new(graph.clone(), Arc::new(()))).await;
+//! assert_eq!(ran.stop, Stop::Completed);
+//! assert_eq!(ran.machine.state().map(|state| state.0.as_str()), Some("Hello, world!"));
+//! # Ok(())
+//! # }
+//! ```
+
 mod builder;
 mod command;
 mod context;
