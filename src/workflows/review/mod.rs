@@ -58,6 +58,7 @@ pub struct Review;
 impl Workflow for Review {
     const NAME: &'static str = "review";
     const VERSION: u32 = 1;
+    const EVENTS: &'static [&'static str] = &["pull_request"];
 
     type State = ReviewState;
     type Deps = ReviewDeps;
@@ -97,9 +98,11 @@ impl Workflow for Review {
                 let (key, subject) = (input.key(&target), None);
                 Ok(Admission::Start(Start { key, subject, order: 0, input: target }))
             }
-            Event::Webhook { event, .. } => {
-                Ok(Admission::Ignore { reason: format!("no forge for `{event}` is configured") })
-            }
+            // A dead letter keeps the event until there is a forge to ask about it.
+            Event::Webhook { event, .. } => Err(Fault::permanent(format!(
+                "no forge is configured that a `{event}` event could be from; this version reviews \
+                 local repositories only"
+            ))),
         }
     }
 }

@@ -165,6 +165,30 @@ async fn bad_messages_become_dead_letters_and_good_ones_are_done() {
     assert_eq!(machine.run(&["dlq", "list", "--format", "json"]).json(), json!([]));
 }
 
+/// Nothing is lost: without a forge a pull request's event is kept as a dead letter, and events
+/// nobody asks for are acknowledged.
+#[tokio::test]
+async fn events_without_a_forge_are_kept() {
+    let machine = Machine::new();
+    let body = machine.text("event.json", json!({"action": "opened"}).to_string());
+    assert_eq!(machine.run(&["enqueue", &body]).code, Some(0));
+    assert_eq!(machine.run(&["enqueue", &body, "--event", "star"]).code, Some(0));
+    let mut process = machine.serve().await;
+    eventually("the queue is empty", async || {
+        (rows(&machine.file()).await.messages == 0).then_some(())
+    })
+    .await;
+    process.terminate();
+    assert_eq!(process.ends().await.code(), Some(0));
+    let listed = machine.run(&["dlq", "list", "--format", "json"]).json();
+    assert_eq!(listed.as_array().unwrap().len(), 1, "{listed}");
+    assert_eq!(
+        (&listed[0]["reason"], &listed[0]["workflow"]),
+        (&json!("permanent"), &json!("review"))
+    );
+    assert!(listed[0]["error"].as_str().unwrap().starts_with("no forge is configured"), "{listed}");
+}
+
 /// §3: a message above the queue's limit is refused by its sender, and nothing is on the queue.
 #[tokio::test]
 async fn a_message_above_the_limit_is_refused() {
