@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     app::App,
-    workflows::review::{Ask, Report},
+    workflows::review::{Ask, Report, report::Format},
 };
 
 /// `verdict review`
@@ -30,8 +30,8 @@ pub(super) struct Args {
     /// Compared to, in place of RANGE.
     #[arg(long, value_name = "REV", requires = "base", conflicts_with = "range")]
     head: Option<String>,
-    /// How to print.
-    #[arg(long, value_enum, default_value_t)]
+    /// How to print: text or json.
+    #[arg(long, default_value = "text")]
     format: Format,
     /// Exit with 1 if there is a finding at or above this severity.
     #[arg(long, value_enum, value_name = "SEVERITY", default_value_t)]
@@ -39,20 +39,6 @@ pub(super) struct Args {
     /// Review again, even if this range was reviewed before.
     #[arg(long)]
     fresh: bool,
-}
-
-/// How to print a review.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-enum Format {
-    /// For people.
-    #[default]
-    Text,
-    /// For programs.
-    Json,
-    /// Not available yet.
-    Markdown,
-    /// Not available yet.
-    Sarif,
 }
 
 /// The severity that fails the command.
@@ -81,9 +67,6 @@ impl FailOn {
 }
 
 pub(super) async fn main(args: &Args, app: &App) -> Result<(), CliError> {
-    if matches!(args.format, Format::Markdown | Format::Sarif) {
-        return Err(CliError::usage("--format: only text and json are available yet"));
-    }
     let workflow = find(app, "review")?;
     let start = admit(workflow, input(args, app).await?, "local".to_owned()).await?;
     let ended = see_through(app, workflow, start, false).await?;
@@ -92,7 +75,7 @@ pub(super) async fn main(args: &Args, app: &App) -> Result<(), CliError> {
     let colour = !plain && std::io::stdout().is_terminal();
     output::print(&match args.format {
         Format::Json => report.json(),
-        _ => report.text(colour),
+        Format::Text => report.text(colour),
     })?;
     ended.result()?;
     match args.fail_on.word().and_then(|severity| report.reaches(severity)) {

@@ -197,37 +197,9 @@ impl Runtime {
             let stop = restored.map_or_else(Stop::from, |_| Stop::Ended);
             return Ok(self.stopped(stop, machine, journal, execute.events));
         }
-        let execution = self.execution(execute, machine, Some(journal), head.id);
+        let kept = Some((journal, self.owner.clone()));
+        let execution = execution(execute, machine, (head.id, self.clock.clone()), kept);
         Ok(Prepared::Ready(Box::new(execution)))
-    }
-
-    fn execution<S: State, D: Send + Sync + 'static>(
-        &self,
-        execute: Execute<S, D>,
-        machine: RunMachine<S>,
-        journal: Option<Journal>,
-        id: RunId,
-    ) -> Execution<S, D> {
-        let info = RunInfo {
-            id,
-            workflow: machine.workflow().0.clone(),
-            forked: machine.forked().cloned(),
-            reopened: machine.reopened(),
-        };
-        Execution {
-            graph: execute.graph,
-            deps: execute.deps,
-            machine,
-            journal,
-            info: Arc::new(info),
-            events: execute.events,
-            control: execute.control.child(),
-            clock: self.clock.clone(),
-            signature: Some(self.owner.clone()),
-            timeout: execute.timeout,
-            faults: execute.faults,
-            began: Instant::now(),
-        }
     }
 
     fn stopped<S: State, D>(
@@ -289,22 +261,37 @@ impl<S: State, D: Send + Sync + 'static> Graph<S, D> {
         let mut machine = RunMachine::default();
         let clock = Clock::system();
         machine.start(clock.now(), ("".into(), 0), &self.entry, S::new(input));
-        let info = RunInfo { id: RunId::random(), workflow: "".into(), forked: None, reopened: 0 };
-        let execution = Execution {
-            graph: execute.graph,
-            deps: execute.deps,
-            machine,
-            journal: None,
-            info: Arc::new(info),
-            events: execute.events,
-            control: execute.control.child(),
-            clock,
-            signature: None,
-            timeout: execute.timeout,
-            faults: execute.faults,
-            began: Instant::now(),
-        };
-        execution.run().await
+        execution(execute, machine, (RunId::random(), clock), None).run().await
+    }
+}
+
+/// `kept`: where the run is written to, and this process's name; nowhere without it.
+fn execution<S: State, D>(
+    execute: Execute<S, D>,
+    machine: RunMachine<S>,
+    (id, clock): (RunId, Clock),
+    kept: Option<(Journal, Arc<str>)>,
+) -> Execution<S, D> {
+    let info = RunInfo {
+        id,
+        workflow: machine.workflow().0.clone(),
+        forked: machine.forked().cloned(),
+        reopened: machine.reopened(),
+    };
+    let (journal, signature) = kept.unzip();
+    Execution {
+        graph: execute.graph,
+        deps: execute.deps,
+        machine,
+        journal,
+        info: Arc::new(info),
+        events: execute.events,
+        control: execute.control.child(),
+        clock,
+        signature,
+        timeout: execute.timeout,
+        faults: execute.faults,
+        began: Instant::now(),
     }
 }
 

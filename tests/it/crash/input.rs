@@ -11,7 +11,7 @@ use verdict::{
 };
 
 use super::fixture::{only_run, repository, review_of};
-use crate::support::{Machine, eventually, rows};
+use crate::support::{Machine, rows};
 
 /// The exit code, and the one line on standard error without the machine's folder.
 fn said(machine: &Machine, args: &[&str]) -> (Option<i32>, String) {
@@ -134,13 +134,7 @@ async fn bad_messages_become_dead_letters_and_good_ones_are_done() {
     let good = json!({"workflow": "review", "input": input}).to_string();
     assert_eq!(machine.run(&["enqueue", &machine.text("job.json", good)]).code, Some(0));
 
-    let mut process = machine.serve().await;
-    eventually("the queue is empty", async || {
-        (rows(&machine.file()).await.messages == 0).then_some(())
-    })
-    .await;
-    process.terminate();
-    assert_eq!(process.ends().await.code(), Some(0));
+    machine.serve_all().await;
     only_run(&machine);
 
     let store = machine.store().await;
@@ -173,13 +167,7 @@ async fn events_without_a_forge_are_kept() {
     let body = machine.text("event.json", json!({"action": "opened"}).to_string());
     assert_eq!(machine.run(&["enqueue", &body]).code, Some(0));
     assert_eq!(machine.run(&["enqueue", &body, "--event", "star"]).code, Some(0));
-    let mut process = machine.serve().await;
-    eventually("the queue is empty", async || {
-        (rows(&machine.file()).await.messages == 0).then_some(())
-    })
-    .await;
-    process.terminate();
-    assert_eq!(process.ends().await.code(), Some(0));
+    machine.serve_all().await;
     let listed = machine.run(&["dlq", "list", "--format", "json"]).json();
     assert_eq!(listed.as_array().unwrap().len(), 1, "{listed}");
     assert_eq!(
@@ -187,6 +175,12 @@ async fn events_without_a_forge_are_kept() {
         (&json!("permanent"), &json!("review"))
     );
     assert!(listed[0]["error"].as_str().unwrap().starts_with("no forge is configured"), "{listed}");
+    // Sent again while nothing has changed, it comes back as the same letter.
+    assert_eq!(machine.run(&["dlq", "replay", "--all"]).code, Some(0));
+    assert_eq!(machine.run(&["dlq", "list", "--format", "json"]).json(), json!([]));
+    machine.serve_all().await;
+    let again = machine.run(&["dlq", "list", "--format", "json"]).json();
+    assert_eq!((again.as_array().unwrap().len(), &again[0]["id"]), (1, &listed[0]["id"]));
 }
 
 /// §3: a message above the queue's limit is refused by its sender, and nothing is on the queue.

@@ -48,13 +48,7 @@ async fn two_hundred_reviews_survive_twenty_kills() {
         assert!(process.kill().await);
     }
     assert!(alive >= kills / 2, "the work was done before the {alive}th kill");
-    let mut process = machine.serve().await;
-    eventually("the queue is empty", async || {
-        (rows(&machine.file()).await.messages == 0).then_some(())
-    })
-    .await;
-    process.terminate();
-    assert_eq!(process.ends().await.code(), Some(0));
+    machine.serve_all().await;
     println!("{alive} of {kills} kills while messages were left");
     check_all(&machine, usize::try_from(reviews).unwrap()).await;
 }
@@ -114,13 +108,7 @@ async fn a_server_told_to_stop_hands_back_what_it_has() {
     assert_eq!(depth.in_hand, Some(0), "{depth:?}");
     assert!(depth.ready.unwrap() > 0, "it had worked through everything: {depth:?}");
 
-    let mut process = machine.serve().await;
-    eventually("the queue is empty", async || {
-        (rows(&machine.file()).await.messages == 0).then_some(())
-    })
-    .await;
-    process.terminate();
-    assert_eq!(process.ends().await.code(), Some(0));
+    machine.serve_all().await;
     check_all(&machine, 40).await;
 }
 
@@ -146,12 +134,6 @@ async fn killed_before_the_acknowledgement_runs_nothing_twice() {
     let rows_now = rows(&machine.file()).await;
     assert_eq!((rows_now.messages, rows_now.records), (1, 13));
 
-    let mut process = machine.serve().await;
-    eventually("the queue is empty", async || {
-        (rows(&machine.file()).await.messages == 0).then_some(())
-    })
-    .await;
-    process.terminate();
-    assert_eq!(process.ends().await.code(), Some(0));
+    machine.serve_all().await;
     check_all(&machine, 1).await;
 }

@@ -21,20 +21,8 @@ const TABLE: &[(&str, &[&str])] = &[
     ("lib", &[]),
 ];
 
-/// Rooms that own options.
-const COMPONENTS: &[&str] = &[
-    "graph",
-    "db",
-    "telemetry",
-    "checkpoint",
-    "queue",
-    "forge",
-    "model",
-    "analysis",
-    "workflows",
-    "worker",
-    "server",
-];
+/// Rooms that own options: all below `config`, which stands last.
+const COMPONENTS: &[&str] = ALL_BUT_FRONT.split_at(ALL_BUT_FRONT.len() - 1).0;
 
 const ALL_BUT_FRONT: &[&str] = &[
     "graph",

@@ -15,7 +15,7 @@ use verdict::{
     queue::embedded::{Embedded, Options},
 };
 
-use super::Process;
+use super::{Process, eventually, rows};
 
 /// A state folder, a home, a folder for temporary files, and settings.
 pub struct Machine {
@@ -107,6 +107,18 @@ impl Machine {
         let mut process = self.start(&["serve"]);
         process.says("serving").await;
         process
+    }
+
+    /// Serves until the queue is empty, and stops in good order.
+    pub async fn serve_all(&self) {
+        let mut process = self.serve().await;
+        eventually("the queue is empty", async || {
+            (rows(&self.file()).await.messages == 0).then_some(())
+        })
+        .await;
+        process.terminate();
+        let status = process.ends().await;
+        assert_eq!(status.code(), Some(0), "{}", process.said().await);
     }
 
     /// Runs a command to its end.
