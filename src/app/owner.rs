@@ -5,7 +5,7 @@
 
 use std::{fs, process};
 
-use crate::graph::store::hash_hex;
+use crate::base::hash_hex;
 
 /// This process's name.
 pub fn this_process() -> String {

@@ -1,13 +1,15 @@
 //! `verdict dlq`: dead letters, without consuming the queue.
 
+use std::time::Duration;
+
 use clap::Subcommand;
 use serde_json::{Value, json};
 
 use super::{CliError, Format, output};
 use crate::{
     app::App,
-    base::Fault,
-    graph::store::{Letter, LetterFilter, LetterState},
+    base::{Fault, Timestamp},
+    graph::store::{Letter, LetterFilter, LetterReason, LetterState},
     worker::Replayed,
 };
 
@@ -19,6 +21,9 @@ pub(super) enum Command {
         /// Also those that were replayed or discarded.
         #[arg(long)]
         all: bool,
+        /// Only these.
+        #[command(flatten)]
+        narrow: Narrow,
         /// At most so many.
         #[arg(long)]
         limit: Option<usize>,
@@ -40,30 +45,80 @@ pub(super) enum Command {
     Discard(Which),
 }
 
-/// Which letters.
+/// Which letters: by id, by what they are about, or all.
 #[derive(Debug, clap::Args)]
-#[group(required = true, multiple = false)]
+#[group(required = true, multiple = true)]
 pub(super) struct Which {
     /// The letters' ids.
+    #[arg(conflicts_with_all = ["all", "reason", "workflow", "older_than", "newer_than"])]
     ids: Vec<String>,
     /// Every open letter.
     #[arg(long)]
     all: bool,
+    #[command(flatten)]
+    narrow: Narrow,
+}
+
+/// Letters that fit every one of these.
+#[derive(Debug, Default, clap::Args)]
+pub(super) struct Narrow {
+    /// Given up for this reason: `permanent`, `undecodable`, …
+    #[arg(long)]
+    reason: Option<String>,
+    /// Of this workflow.
+    #[arg(long)]
+    workflow: Option<String>,
+    /// Last given up longer ago than this: `90m`, `2d`.
+    #[arg(long, value_name = "AGE", value_parser = humantime::parse_duration)]
+    older_than: Option<Duration>,
+    /// Last given up no longer ago than this.
+    #[arg(long, value_name = "AGE", value_parser = humantime::parse_duration)]
+    newer_than: Option<Duration>,
+}
+
+impl Narrow {
+    fn fits(&self, letter: &Letter, now: Timestamp) -> bool {
+        let age = now.since(letter.last_at);
+        self.reason.as_ref().is_none_or(|reason| word(&letter.reason) == *reason)
+            && self.workflow.as_ref().is_none_or(|name| letter.workflow.as_ref() == Some(name))
+            && self.older_than.is_none_or(|limit| age > limit)
+            && self.newer_than.is_none_or(|limit| age <= limit)
+    }
+
+    /// A word that is no reason would quietly fit nothing.
+    fn check(&self) -> Result<(), CliError> {
+        let Some(reason) = &self.reason else { return Ok(()) };
+        let known = serde_json::from_value::<LetterReason>(json!(reason)).is_ok();
+        let all = LetterReason::ALL.map(|reason| word(&reason)).join(", ");
+        let wrong = || CliError::usage(format!("`{reason}` is no reason; expected one of {all}"));
+        known.then_some(()).ok_or_else(wrong)
+    }
 }
 
 pub(super) async fn main(command: &Command, app: &App) -> Result<(), CliError> {
     match command {
-        Command::List { all, limit, format } => list(app, *all, limit.unwrap_or(0), *format).await,
+        Command::List { all, narrow, limit, format } => {
+            let letters = letters(app, *all, narrow, limit.unwrap_or(usize::MAX)).await?;
+            list(&letters, *format)
+        }
         Command::Show { id, format } => show(app, id, *format).await,
         Command::Replay(which) => each(app, which, true).await,
         Command::Discard(which) => each(app, which, false).await,
     }
 }
 
-async fn letters(app: &App, all: bool, limit: usize) -> Result<Vec<Letter>, CliError> {
+async fn letters(
+    app: &App,
+    all: bool,
+    narrow: &Narrow,
+    limit: usize,
+) -> Result<Vec<Letter>, CliError> {
+    narrow.check()?;
     let state = (!all).then_some(LetterState::Open);
-    let filter = LetterFilter { state, confirmed: None, limit };
-    Ok(app.runtime.store.letters(&filter).await.map_err(Fault::from)?)
+    let filter = LetterFilter { state, confirmed: None, limit: 0 };
+    let letters = app.runtime.store.letters(&filter).await.map_err(Fault::from)?;
+    let now = app.runtime.clock.now();
+    Ok(letters.into_iter().filter(|letter| narrow.fits(letter, now)).take(limit).collect())
 }
 
 /// A letter as listings show it.
@@ -87,8 +142,7 @@ fn word(value: &impl serde::Serialize) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-async fn list(app: &App, all: bool, limit: usize, format: Format) -> Result<(), CliError> {
-    let letters = letters(app, all, limit).await?;
+fn list(letters: &[Letter], format: Format) -> Result<(), CliError> {
     if format == Format::Json {
         return output::print_json(&letters.iter().map(row).collect::<Vec<_>>());
     }
@@ -138,25 +192,27 @@ async fn show(app: &App, id: &str, format: Format) -> Result<(), CliError> {
 }
 
 async fn each(app: &App, which: &Which, replay: bool) -> Result<(), CliError> {
-    let ids = if which.all {
-        letters(app, false, 0).await?.into_iter().map(|letter| letter.id).collect()
+    let ids: Vec<String> = if which.ids.is_empty() {
+        let letters = letters(app, false, &which.narrow, usize::MAX).await?;
+        letters.into_iter().map(|letter| letter.id).collect()
     } else {
         which.ids.clone()
     };
     let dead_letters = app.letters();
+    let (answers, result) =
+        if replay { dead_letters.replay(&ids).await } else { dead_letters.discard(&ids).await };
     let mut missing = Vec::new();
-    for id in ids {
-        let done =
-            if replay { dead_letters.replay(&id).await } else { dead_letters.discard(&id).await };
-        match done? {
+    for (id, answer) in ids.iter().zip(answers) {
+        match answer {
             Replayed::Done => {
                 let done = if replay { "replayed" } else { "discarded" };
                 anstream::eprintln!("{id} {done}");
             }
             Replayed::Before(state) => anstream::eprintln!("{id} was {} before", word(&state)),
-            Replayed::Missing => missing.push(id),
+            Replayed::Missing => missing.push(id.as_str()),
         }
     }
+    result?;
     if missing.is_empty() {
         return Ok(());
     }

@@ -148,8 +148,15 @@ impl Settings {
         for folder in &mut self.forge.local.allow {
             *folder = around.cwd.join(&*folder);
         }
-        if let Some(key) = &mut self.github.private_key_path {
-            *key = around.cwd.join(&*key);
+        let amqp = &mut self.queue.amqp;
+        let files = [
+            &mut self.github.private_key_path,
+            &mut amqp.ca_path,
+            &mut amqp.client_cert_path,
+            &mut amqp.client_key_path,
+        ];
+        for file in files.into_iter().flatten() {
+            *file = around.cwd.join(&*file);
         }
         Ok(())
     }

@@ -96,8 +96,8 @@ impl QueueUrl {
     pub fn missing(&self) -> Option<&'static str> {
         match self {
             Self::Embedded(_) => None,
-            Self::Amqp(_) => Some("amqp"),
-            Self::PubSub { .. } => Some("pubsub"),
+            Self::Amqp(_) => (!cfg!(feature = "amqp")).then_some("amqp"),
+            Self::PubSub { .. } => (!cfg!(feature = "pubsub")).then_some("pubsub"),
         }
     }
 }

@@ -18,9 +18,8 @@ use std::{collections::BTreeMap, fmt, str::FromStr, sync::Arc, time::Duration};
 use async_trait::async_trait;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
-use crate::base::{Fault, Timestamp};
+use crate::base::{Fault, Timestamp, hash_hex};
 
 /// The version of the record format this build writes. Stored in every head.
 pub const FORMAT: u16 = 1;
@@ -66,16 +65,6 @@ impl FromStr for RunId {
             text.len() == 32 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
         if valid { Ok(Self(text.into())) } else { Err(InvalidRunId(text.to_owned())) }
     }
-}
-
-/// The first 16 bytes, in hex, of a SHA-256 over `parts`, each led by its length.
-pub fn hash_hex(parts: &[&[u8]]) -> String {
-    let mut hash = Sha256::new();
-    for part in parts {
-        hash.update((part.len() as u64).to_le_bytes());
-        hash.update(part);
-    }
-    hash.finalize()[..16].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Where a run stands.
@@ -377,6 +366,18 @@ pub enum LetterReason {
     AttemptsExhausted,
     /// The broker gave it up by itself.
     BrokerLimit,
+}
+
+impl LetterReason {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Undecodable,
+        Self::UnknownWorkflow,
+        Self::UnsupportedVersion,
+        Self::Permanent,
+        Self::AttemptsExhausted,
+        Self::BrokerLimit,
+    ];
 }
 
 /// What became of a dead letter.

@@ -4,6 +4,8 @@ use std::{collections::BTreeMap, fmt};
 
 use bytes::Bytes;
 
+use crate::base::hash_hex;
+
 /// The headers verdict reads and writes, all lower-case.
 pub mod header {
     /// What the body is.
@@ -43,6 +45,15 @@ impl Message {
     /// A header's value. `name` is lower-case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(String::as_str)
+    }
+
+    /// A name for the message, the same however often it is delivered or replayed: a hash of its
+    /// body and of its headers, that of a replay aside.
+    pub fn digest(&self) -> String {
+        let headers = self.headers.iter().filter(|(name, _)| *name != header::REPLAY);
+        let headers = headers.flat_map(|(name, value)| [name.as_bytes(), value.as_bytes()]);
+        let parts: Vec<&[u8]> = [&self.body[..]].into_iter().chain(headers).collect();
+        hash_hex(&parts)
     }
 
     /// Bytes of the body, the header names and the header values: what a queue's limit counts.

@@ -16,8 +16,11 @@
 //! A queue never looks inside a message. What a body means is [`decode()`]'s business, which is
 //! pure; what is done about it is the worker's.
 
+pub mod amqp;
 pub mod embedded;
+pub mod pubsub;
 
+mod dead;
 mod decode;
 mod error;
 mod message;
@@ -27,6 +30,7 @@ use std::{fmt, time::Duration};
 use async_trait::async_trait;
 
 pub use self::{
+    dead::{DeadLetter, DeadVisitor, Fate, peek_dead},
     decode::{BODY_LIMIT, Decoded, JOB_TYPE, Job, NESTING_LIMIT, Undecodable, Webhook, decode},
     error::QueueError,
     message::{Message, header},
@@ -93,17 +97,6 @@ pub enum Settled {
     Stale,
 }
 
-/// A message that could not be worked on, with the reason, for whoever watches the dead letters.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DeadLetter {
-    /// The letter's id; publishing the same id twice is harmless.
-    pub id: String,
-    /// One word: why it is here.
-    pub reason: String,
-    /// The original payload and headers.
-    pub message: Message,
-}
-
 /// How much is where. `None`: this queue cannot tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Depth {
@@ -115,6 +108,15 @@ pub struct Depth {
     pub delayed: Option<u64>,
     /// Dead letters.
     pub dead: Option<u64>,
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnosis {
+    /// What: `reach`, `topology`, …
+    pub what: &'static str,
+    /// How it is, or what is wrong and what to do.
+    pub found: Result<String, String>,
 }
 
 /// A durable queue with dead letters. Shared by any number of producers and consumers.
@@ -142,15 +144,22 @@ pub trait Queue: Send + Sync + 'static {
     /// the original and answers [`Settled::Stale`].
     async fn extend(&self, receipt: &Receipt, by: Duration) -> Result<Settled, QueueError>;
 
-    /// Puts a dead letter where people who watch the queue look. Of several with one id the first
-    /// stays. Takes any message this queue can have delivered.
+    /// Puts a dead letter where people who watch the queue look. Publishing one id twice is
+    /// harmless: a queue that can keeps the first, the others show it twice until it is removed.
+    /// Takes any message this queue can have delivered.
     async fn publish_dead(&self, letter: DeadLetter) -> Result<(), QueueError>;
 
-    /// Takes a dead letter away; answers whether it was there.
-    async fn remove_dead(&self, id: &str) -> Result<bool, QueueError>;
+    /// Shows the dead letters to `visitor`, oldest first where the queue keeps an order, and takes
+    /// away those it lets go. Ends when all that were there have been seen. What another visit is
+    /// looking at meanwhile may be missed; the next visit sees it.
+    async fn visit_dead(&self, visitor: &mut dyn DeadVisitor) -> Result<(), QueueError>;
 
-    /// The oldest dead letters, oldest first, at most `limit`. Takes none of them.
-    async fn dead(&self, limit: usize) -> Result<Vec<DeadLetter>, QueueError>;
+    /// Takes dead letters away, by id; answers how many there were.
+    async fn remove_dead(&self, ids: &[String]) -> Result<usize, QueueError> {
+        let mut removal = dead::Removal { ids, removed: 0 };
+        self.visit_dead(&mut removal).await?;
+        Ok(removal.removed)
+    }
 
     /// How much is where.
     async fn depth(&self) -> Result<Depth, QueueError>;
@@ -158,6 +167,13 @@ pub trait Queue: Send + Sync + 'static {
     /// Whether the queue can be reached and is as this build expects it, for readiness and for
     /// `verdict doctor`. The error says what is wrong and what to do.
     async fn check(&self) -> Result<(), QueueError>;
+
+    /// Looks at everything this queue needs, one thing after the other, for `verdict doctor`:
+    /// reach, what is declared there, and what this user may do.
+    async fn diagnose(&self) -> Vec<Diagnosis> {
+        let checked = self.check().await.map(|()| "answers".to_owned());
+        vec![Diagnosis { what: "queue", found: checked.map_err(|error| error.to_string()) }]
+    }
 
     /// Stops receiving and hands back what was on its way to a consumer that is gone, so that
     /// others have it at once. Waits end with an error. What consumers hold can still be settled.

@@ -4,17 +4,16 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{settle::message_of, work::message_hash};
+use async_trait::async_trait;
+
+use super::settle::message_of;
 use crate::{
-    base::{Result, Timestamp},
+    base::{Result, Timestamp, hash_hex},
     graph::{
         ClaimHow, Envelope, Failure, Meta, RunId, Runtime,
-        store::{
-            Claimed, HeadChange, Letter, LetterFilter, LetterReason, LetterState, RunStatus,
-            hash_hex,
-        },
+        store::{Claimed, HeadChange, Letter, LetterFilter, LetterReason, LetterState, RunStatus},
     },
-    queue::{DeadLetter, Message, Queue, header},
+    queue::{DeadLetter, DeadVisitor, Fate, Message, Queue, QueueError, header},
 };
 
 /// What a replay or a discarding came to.
@@ -46,6 +45,7 @@ impl DeadLetters {
         let dead = DeadLetter {
             id: letter.id.clone(),
             reason: word(letter.reason),
+            by_broker: false,
             message: message_of(letter),
         };
         self.queue.publish_dead(dead).await?;
@@ -53,11 +53,53 @@ impl DeadLetters {
         Ok(())
     }
 
-    /// Sends the letter's message again; its run, if it has one, goes on at what failed.
+    /// Sends the letters' messages again; their runs, where they have one, go on at what failed.
+    /// Answers for each letter, in order.
     ///
     /// # Errors
-    /// If the store or the queue fails. Doing it again is harmless.
-    pub async fn replay(&self, id: &str) -> Result<Replayed> {
+    /// If the store or the queue fails: for the letter it failed at, and for the rest nothing was
+    /// done. Doing it again is harmless.
+    pub async fn replay(&self, ids: &[String]) -> (Vec<Replayed>, Result<()>) {
+        self.close(ids, LetterState::Replayed).await
+    }
+
+    /// Puts the letters away. Answers for each letter, in order.
+    ///
+    /// # Errors
+    /// As [`Self::replay`].
+    pub async fn discard(&self, ids: &[String]) -> (Vec<Replayed>, Result<()>) {
+        self.close(ids, LetterState::Discarded).await
+    }
+
+    /// One letter after the other, then the queue's copies in one go: going through a broker's
+    /// dead letters costs as much for one as for all.
+    async fn close(&self, ids: &[String], to: LetterState) -> (Vec<Replayed>, Result<()>) {
+        let (mut answers, mut settled, mut result) = (Vec::new(), Vec::new(), Ok(()));
+        for id in ids {
+            let answer = match to {
+                LetterState::Replayed => self.send_again(id).await,
+                _ => self.settle(id, to).await,
+            };
+            match answer {
+                Ok(answer) => answers.push(answer),
+                Err(fault) => {
+                    result = Err(fault);
+                    break;
+                }
+            }
+            if answers.last() != Some(&Replayed::Missing) {
+                settled.push(id.clone());
+            }
+        }
+        if !settled.is_empty()
+            && let Err(error) = self.queue.remove_dead(&settled).await
+        {
+            tracing::warn!(%error, "settled dead letters stay on the queue until the next sweep");
+        }
+        (answers, result)
+    }
+
+    async fn send_again(&self, id: &str) -> Result<Replayed> {
         let Some(letter) = self.runtime.store.letter(id).await? else {
             return Ok(Replayed::Missing);
         };
@@ -67,7 +109,7 @@ impl DeadLetters {
         // Sent first: a crash now leaves an open letter and a message that does its work once.
         let message = message_of(&letter).with(header::REPLAY, id);
         self.queue.publish(message, std::time::Duration::ZERO).await?;
-        let closed = self.close(id, LetterState::Replayed).await?;
+        let closed = self.settle(id, LetterState::Replayed).await?;
         // A worker may have been quicker: what failed again meanwhile was closed with the rest.
         if let Some(now) = self.runtime.store.letter(id).await?
             && (now.last_at, now.executions) != (letter.last_at, letter.executions)
@@ -77,32 +119,18 @@ impl DeadLetters {
         Ok(closed)
     }
 
-    /// Puts the letter away.
-    ///
-    /// # Errors
-    /// If the store or the queue fails. Doing it again is harmless.
-    pub async fn discard(&self, id: &str) -> Result<Replayed> {
-        self.close(id, LetterState::Discarded).await
+    async fn settle(&self, id: &str, to: LetterState) -> Result<Replayed> {
+        Ok(match self.runtime.store.settle_letter(id, to).await? {
+            None => Replayed::Missing,
+            Some((_, true)) => Replayed::Done,
+            Some((before, false)) => Replayed::Before(before),
+        })
     }
 
-    async fn close(&self, id: &str, state: LetterState) -> Result<Replayed> {
-        match self.runtime.store.settle_letter(id, state).await? {
-            None => Ok(Replayed::Missing),
-            Some((now, changed)) => {
-                self.queue.remove_dead(id).await?;
-                Ok(if changed { Replayed::Done } else { Replayed::Before(now) })
-            }
-        }
-    }
-
-    /// What a sweep does: delivers letters that were recorded and not confirmed, and makes the
-    /// queue's dead letters agree with the store's.
-    pub(super) async fn sweep(&self, limit: usize) {
+    /// Delivers letters that were recorded and not confirmed.
+    pub(super) async fn deliver_late(&self, limit: usize) {
         if let Err(fault) = self.deliver_unconfirmed(limit).await {
             tracing::warn!(%fault, "delivering dead letters failed");
-        }
-        if let Err(fault) = self.reconcile(limit).await {
-            tracing::warn!(%fault, "reconciling dead letters failed");
         }
     }
 
@@ -146,21 +174,42 @@ impl DeadLetters {
         Ok(false)
     }
 
-    /// Imports what the queue gave up by itself, and removes what was settled.
+    /// Makes the queue's dead letters agree with the store's: imports what a broker gave up by
+    /// itself, and removes what was settled, so that the queue's depth is what is open.
     ///
     /// # Errors
     /// If the store or the queue fails.
-    pub async fn reconcile(&self, limit: usize) -> Result<()> {
-        for dead in self.queue.dead(limit).await? {
-            match self.runtime.store.letter(&dead.id).await? {
-                Some(letter) if letter.state == LetterState::Open => {}
-                Some(_) => {
-                    self.queue.remove_dead(&dead.id).await?;
-                }
-                None => self.import(dead).await?,
-            }
+    pub async fn reconcile(&self) -> Result<()> {
+        if self.queue.depth().await?.dead == Some(0) {
+            return Ok(());
         }
-        Ok(())
+        let mut visitor = Reconciliation { runtime: &self.runtime };
+        Ok(self.queue.visit_dead(&mut visitor).await?)
+    }
+}
+
+struct Reconciliation<'a> {
+    runtime: &'a Runtime,
+}
+
+#[async_trait]
+impl DeadVisitor for Reconciliation<'_> {
+    async fn visit(&mut self, dead: DeadLetter) -> Result<Fate, QueueError> {
+        Ok(self.judge(dead).await?)
+    }
+}
+
+impl Reconciliation<'_> {
+    async fn judge(&self, dead: DeadLetter) -> Result<Fate> {
+        match self.runtime.store.letter(&dead.id).await? {
+            Some(letter) if letter.state == LetterState::Open => Ok(Fate::Keep),
+            // Sent again, and given up again: that is news.
+            Some(letter) if letter.state == LetterState::Replayed && dead.by_broker => {
+                self.import(dead).await.map(|()| Fate::Keep)
+            }
+            Some(_) => Ok(Fate::Remove),
+            None => self.import(dead).await.map(|()| Fate::Keep),
+        }
     }
 
     async fn import(&self, dead: DeadLetter) -> Result<()> {
@@ -171,6 +220,7 @@ impl DeadLetters {
             confirmed: true,
             ..letter_of_message(&dead.message, LetterReason::BrokerLimit, error, now)
         };
+        tracing::error!(letter = letter.id, error = letter.error, "dead letter of the queue's own");
         Ok(self.runtime.store.put_letter(letter).await?)
     }
 }
@@ -190,7 +240,7 @@ pub fn letter_of_message(
     let mut headers = message.headers.clone();
     headers.remove(header::REPLAY);
     Letter {
-        id: message_hash(message),
+        id: message.digest(),
         reason,
         state: LetterState::Open,
         run: None,

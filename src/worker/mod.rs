@@ -18,7 +18,7 @@ mod work;
 use std::{sync::Arc, time::Duration};
 
 use tokio::{
-    sync::{Mutex, OwnedSemaphorePermit, Semaphore, broadcast, watch},
+    sync::{Mutex, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore, broadcast, watch},
     task::JoinSet,
     time::{Instant, MissedTickBehavior, interval, sleep, timeout},
 };
@@ -65,8 +65,8 @@ struct Shared {
     events: broadcast::Sender<Told>,
     status: watch::Sender<Status>,
     counts: Counts,
-    /// Held by the sweep of the letters: one at a time.
-    sweeping: Arc<Mutex<()>>,
+    /// Held by the sweep of the letters: one at a time. When the queue's were last gone through.
+    sweeping: Arc<Mutex<Option<Instant>>>,
 }
 
 impl Worker {
@@ -190,11 +190,18 @@ impl Worker {
             });
         }
         if let Ok(alone) = self.shared.sweeping.clone().try_lock_owned() {
-            let letters = self.shared.letters.clone();
-            working.spawn(async move {
-                letters.sweep(SWEEP_LETTERS).await;
-                drop(alone);
-            });
+            working.spawn(self.clone().sweep_letters(alone));
+        }
+    }
+
+    async fn sweep_letters(self, mut last: OwnedMutexGuard<Option<Instant>>) {
+        self.shared.letters.deliver_late(SWEEP_LETTERS).await;
+        let every = jittered(self.shared.options.reconcile);
+        if last.is_none_or(|last| last.elapsed() >= every) {
+            *last = Some(Instant::now());
+            if let Err(fault) = self.shared.letters.reconcile().await {
+                tracing::warn!(%fault, "reconciling dead letters failed");
+            }
         }
     }
 

@@ -27,8 +27,12 @@ pub struct Options {
     /// How long such a run may be overdue before the sweep takes it: its message goes first.
     #[serde(with = "humantime_serde")]
     pub sweep_margin: Duration,
+    /// How often to go through the queue's dead letters, to take in what a broker gave up by
+    /// itself and to remove what was settled.
+    #[serde(with = "humantime_serde")]
+    pub reconcile: Duration,
     /// The waits between executions that fail; the last one repeats.
-    #[serde(with = "durations")]
+    #[serde(with = "crate::base::durations")]
     pub backoff: Vec<Duration>,
 }
 
@@ -42,6 +46,7 @@ impl Default for Options {
             version_wait: Duration::from_secs(3600),
             sweep: Duration::from_secs(5),
             sweep_margin: Duration::from_secs(5),
+            reconcile: Duration::from_secs(60),
             backoff: [10, 60, 600].map(Duration::from_secs).to_vec(),
         }
     }
@@ -67,23 +72,5 @@ impl Options {
         let place = usize::try_from(failed.saturating_sub(1)).unwrap_or(usize::MAX);
         let last = self.backoff.last().copied().unwrap_or(Duration::from_secs(10));
         self.backoff.get(place).copied().unwrap_or(last)
-    }
-}
-
-mod durations {
-    use std::time::Duration;
-
-    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
-
-    pub fn serialize<S: Serializer>(value: &[Duration], s: S) -> Result<S::Ok, S::Error> {
-        let words = value.iter().map(|wait| humantime::format_duration(*wait).to_string());
-        words.collect::<Vec<_>>().serialize(s)
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<Duration>, D::Error> {
-        let words = Vec::<String>::deserialize(d)?;
-        let parsed =
-            words.iter().map(|word| humantime::parse_duration(word).map_err(D::Error::custom));
-        parsed.collect()
     }
 }

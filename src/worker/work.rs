@@ -6,7 +6,7 @@ use crate::{
     base::{Fault, FaultKind, TraceContext},
     graph::{
         self, Begun, ClaimHow, Envelope, Events, Failure, Head, ReopenFrom, RunId, RunStatus, Stop,
-        store::{Claimed, Lease, RunFilter, hash_hex},
+        store::{Claimed, Lease, RunFilter},
     },
     queue::{Decoded, Delivery, Job, Message, Webhook, decode, header},
     workflows::{Admission, AnyRan, AnyWorkflow, Event, Options, Start},
@@ -100,7 +100,7 @@ impl Worker {
             return Worked::because(Happened::UnknownWorkflow, error).of(&job.workflow);
         };
         // Without a key the message itself is the name: delivered again, it finds its run again.
-        let key = job.key.unwrap_or_else(|| message_hash(&delivery.message));
+        let key = job.key.unwrap_or_else(|| delivery.message.digest());
         let event = Event::Job { input: job.input.into(), key };
         self.admit(workflow, &event, delivery).await
     }
@@ -335,18 +335,6 @@ fn broken(fault: Fault, lease: Lease, head: Head) -> Worked {
     let failure = Failure { step: 0, node: None, fault };
     let happened = Happened::Failed { failure, executions };
     Worked { run: Some(Held::Raw(lease, Box::new(head))), ..Worked::because(happened, error) }
-}
-
-/// A name for a message, the same however often it is delivered or replayed.
-pub(super) fn message_hash(message: &Message) -> String {
-    let mut parts: Vec<&[u8]> = vec![&message.body];
-    for (name, value) in &message.headers {
-        if name != header::REPLAY {
-            parts.push(name.as_bytes());
-            parts.push(value.as_bytes());
-        }
-    }
-    hash_hex(&parts)
 }
 
 fn envelope_of(message: &Message) -> Envelope {

@@ -178,8 +178,9 @@ fn a_bad_value_is_named_with_its_source_and_what_was_expected() {
         ("[store]\nurl = 'mysql://x'", "store.url", "`sqlite:PATH`"),
         ("[store]\nurl = 'sqlite::memory:'", "store.url", "`memory:`"),
         ("[queue]\nurl = 'kafka://x'", "queue.url", "`embedded:PATH`"),
-        ("[queue]\nurl = 'amqp://h/v'", "queue.url", "feature `amqp`"),
-        ("[queue]\nurl = 'pubsub://p/s?topic=t'", "queue.url", "feature `pubsub`"),
+        ("[queue.amqp]\ndelays = []", "queue.amqp.delays", "at least one"),
+        ("[queue.amqp]\nqueue_type = 'fast'", "queue.amqp.queue_type", "quorum"),
+        ("[queue.pubsub]\ndelivery_attempts = 1000", "queue.pubsub.delivery_attempts", "5 to 100"),
         ("[store]\nurl = 'postgres://h/d'", "store.url", "feature `postgres`"),
         ("[store]\nurl = 'firestore://p/(default)'", "store.url", "feature `firestore`"),
     ];

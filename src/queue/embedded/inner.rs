@@ -32,14 +32,17 @@ impl Inner {
         self.write(Op::PublishDead(letter)).await.map(drop)
     }
 
-    pub async fn remove_dead(&self, id: String) -> Result<bool, QueueError> {
-        self.write(Op::RemoveDead { id }).await
+    pub async fn remove_dead(&self, ids: Vec<String>) -> Result<usize, QueueError> {
+        match self.db.write::<QueueLane>(Op::RemoveDead { ids }).await.map_err(fault)? {
+            Answer::Count(count) => Ok(usize::try_from(count).unwrap_or(usize::MAX)),
+            Answer::Done(_) | Answer::Taken(_) => Ok(0),
+        }
     }
 
     async fn write(&self, op: Op) -> Result<bool, QueueError> {
         match self.db.write::<QueueLane>(op).await.map_err(fault)? {
             Answer::Done(found) => Ok(found),
-            Answer::Taken(_) => Ok(false),
+            Answer::Count(_) | Answer::Taken(_) => Ok(false),
         }
     }
 
@@ -98,9 +101,10 @@ impl Inner {
         })
     }
 
-    pub async fn dead(&self, limit: usize) -> Result<Vec<DeadLetter>, QueueError> {
+    /// The dead letter behind place `after`, with its place.
+    pub async fn dead_after(&self, after: i64) -> Result<Option<(i64, DeadLetter)>, QueueError> {
         let mut db = self.reader().await?;
-        sql::dead(&mut db, limit).await.map_err(|error| self.read_failed(error))
+        sql::dead_after(&mut db, after).await.map_err(|error| self.read_failed(error))
     }
 
     pub async fn depth(&self) -> Result<Depth, QueueError> {

@@ -21,13 +21,15 @@ pub(super) enum Op {
     Move { key: Key, to: Move },
     Take { most: usize, visibility: Duration },
     PublishDead(DeadLetter),
-    RemoveDead { id: String },
+    RemoveDead { ids: Vec<String> },
 }
 
 /// Its answer.
 pub(super) enum Answer {
     /// Whether it found what it was about.
     Done(bool),
+    /// How many it found.
+    Count(u64),
     /// What was taken, oldest first.
     Taken(Vec<Taken>),
 }
@@ -52,7 +54,7 @@ impl Lane for QueueLane {
                     sql::insert_dead(tx.conn(), letter).await?;
                     Answer::Done(true)
                 }
-                Op::RemoveDead { id } => Answer::Done(sql::delete_dead(tx.conn(), id).await?),
+                Op::RemoveDead { ids } => Answer::Count(sql::delete_dead(tx.conn(), ids).await?),
             });
         }
         Ok(answers)

@@ -26,7 +26,8 @@ use self::{
     sql::{Key, Move},
 };
 use super::{
-    DeadLetter, Delivery, Depth, Message, Queue, QueueError, Receipt, Settled, Settlement,
+    DeadLetter, DeadVisitor, Delivery, Depth, Fate, Message, Queue, QueueError, Receipt, Settled,
+    Settlement,
 };
 use crate::{base::Fault, db::Sqlite};
 
@@ -122,12 +123,29 @@ impl Queue for Embedded {
         self.inner.publish_dead(letter).await
     }
 
-    async fn remove_dead(&self, id: &str) -> Result<bool, QueueError> {
-        self.inner.remove_dead(id.to_owned()).await
+    async fn visit_dead(&self, visitor: &mut dyn DeadVisitor) -> Result<(), QueueError> {
+        let (mut place, mut gone) = (i64::MIN, Vec::new());
+        while let Some((next, letter)) = self.inner.dead_after(place).await? {
+            place = next;
+            let id = letter.id.clone();
+            match visitor.visit(letter).await {
+                Ok(Fate::Keep) => {}
+                Ok(Fate::Remove) => gone.push(id),
+                Ok(Fate::Stop) => break,
+                Err(error) => {
+                    self.inner.remove_dead(gone).await?;
+                    return Err(error);
+                }
+            }
+        }
+        if !gone.is_empty() {
+            self.inner.remove_dead(gone).await?;
+        }
+        Ok(())
     }
 
-    async fn dead(&self, limit: usize) -> Result<Vec<DeadLetter>, QueueError> {
-        self.inner.dead(limit).await
+    async fn remove_dead(&self, ids: &[String]) -> Result<usize, QueueError> {
+        self.inner.remove_dead(ids.to_vec()).await
     }
 
     async fn depth(&self) -> Result<Depth, QueueError> {

@@ -274,25 +274,30 @@ pub(super) async fn insert_dead(db: &mut SqliteConnection, letter: &DeadLetter) 
     Ok(())
 }
 
-pub(super) async fn delete_dead(db: &mut SqliteConnection, id: &str) -> Result<bool> {
-    let done = sqlx::query("delete from queue_dead where id = ?1").bind(id).execute(db).await?;
-    Ok(done.rows_affected() > 0)
+pub(super) async fn delete_dead(db: &mut SqliteConnection, ids: &[String]) -> Result<u64> {
+    let done = sqlx::query("delete from queue_dead where id in (select value from json_each(?1))")
+        .bind(json(&ids)?)
+        .execute(db)
+        .await?;
+    Ok(done.rows_affected())
 }
 
-pub(super) async fn dead(db: &mut SqliteConnection, limit: usize) -> Result<Vec<DeadLetter>> {
-    let rows =
-        sqlx::query("select id, reason, headers, body from queue_dead order by seq limit ?1")
-            .bind(i64::try_from(limit).unwrap_or(i64::MAX))
-            .fetch_all(db)
-            .await?;
-    let read = |row: &SqliteRow| {
-        Ok(DeadLetter {
-            id: row.try_get(0)?,
-            reason: row.try_get(1)?,
-            message: read_message(row, 2)?,
-        })
+pub(super) async fn dead_after(
+    db: &mut SqliteConnection,
+    after: i64,
+) -> Result<Option<(i64, DeadLetter)>> {
+    let row = sqlx::query(
+        "select seq, id, reason, headers, body from queue_dead where seq > ?1 order by seq limit 1",
+    )
+    .bind(after)
+    .fetch_optional(db)
+    .await?;
+    let read = |row: SqliteRow| {
+        let (id, reason) = (row.try_get(1)?, row.try_get(2)?);
+        let message = read_message(&row, 3)?;
+        Ok((row.try_get(0)?, DeadLetter { id, reason, by_broker: false, message }))
     };
-    rows.iter().map(read).collect()
+    row.map(read).transpose()
 }
 
 pub(super) async fn depth(db: &mut SqliteConnection, now: Timestamp) -> Result<Depth> {

@@ -11,6 +11,7 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use verdict::queue::{
     DeadLetter, Delivery, Depth, Message, Queue, QueueError, Receipt, Settled, Settlement,
+    peek_dead,
 };
 
 use super::bench::{Bench, within};
@@ -285,6 +286,7 @@ pub async fn dead_letters(bench: &dyn Bench) {
     let letter = |id: &str, body: &str| DeadLetter {
         id: id.to_owned(),
         reason: "permanent".to_owned(),
+        by_broker: false,
         message: Message::new(body.to_owned()).with("x-github-event", "pull_request"),
     };
     for (id, body) in [("b", "first"), ("a", "second"), ("b", "again"), ("c", "third")] {
@@ -292,18 +294,23 @@ pub async fn dead_letters(bench: &dyn Bench) {
     }
     assert_depth(&*queue, [0, 0, 0, 3]).await;
     let kept = [letter("b", "first"), letter("a", "second"), letter("c", "third")];
-    assert_eq!(queue.dead(100).await.unwrap(), kept);
-    assert_eq!(queue.dead(2).await.unwrap(), kept[..2]);
-    assert_eq!(queue.dead(0).await.unwrap(), []);
+    assert_eq!(peek_dead(&*queue, 100).await.unwrap(), kept);
+    assert_eq!(peek_dead(&*queue, 2).await.unwrap(), kept[..2]);
+    assert_eq!(peek_dead(&*queue, 0).await.unwrap(), []);
 
-    assert!(queue.remove_dead("a").await.unwrap());
-    assert!(!queue.remove_dead("a").await.unwrap());
-    assert!(!queue.remove_dead("never").await.unwrap());
+    let remove = async |ids: &[&str]| {
+        let ids: Vec<_> = ids.iter().map(|id| (*id).to_owned()).collect();
+        queue.remove_dead(&ids).await.unwrap()
+    };
+    assert_eq!(remove(&["a"]).await, 1);
+    assert_eq!(remove(&["a"]).await, 0);
+    assert_eq!(remove(&["never"]).await, 0);
     drop(queue);
     let queue = bench.open().await;
     assert_depth(&*queue, [0, 0, 0, 2]).await;
     queue.publish_dead(letter("a", "second")).await.unwrap();
-    let ids: Vec<_> = queue.dead(9).await.unwrap().into_iter().map(|letter| letter.id).collect();
+    let ids: Vec<_> =
+        peek_dead(&*queue, 9).await.unwrap().into_iter().map(|letter| letter.id).collect();
     assert_eq!(ids, ["b", "c", "a"]);
 }
 

@@ -26,11 +26,11 @@ use verdict::{
         store::{Letter, LetterFilter, RunFilter, Store},
     },
     queue::{
-        Depth, JOB_TYPE, Message, Queue,
+        DeadLetter, Depth, JOB_TYPE, Message, Queue,
         embedded::{self, Embedded},
-        header,
+        header, peek_dead,
     },
-    worker::{DeadLetters, Options, Status, Worker},
+    worker::{DeadLetters, Options, Replayed, Status, Worker},
     workflows::{Admission, Bound, Event, Registry, Start, Workflow, read_input},
 };
 
@@ -242,6 +242,7 @@ impl Hall {
                 lease: Duration::from_millis(300),
                 sweep: Duration::from_millis(20),
                 sweep_margin: seconds(5),
+                reconcile: Duration::from_millis(20),
                 backoff: vec![seconds(10), seconds(60)],
                 ..Options::default()
             },
@@ -323,6 +324,23 @@ impl Hall {
         .await;
     }
 
+    /// The queue's dead letters.
+    pub async fn dead(&self) -> Vec<DeadLetter> {
+        peek_dead(&*self.queue, 10).await.unwrap()
+    }
+
+    pub async fn replay(&self, letter: &str) -> Replayed {
+        let (answers, result) = self.letters().replay(&[letter.to_owned()]).await;
+        result.unwrap();
+        answers[0]
+    }
+
+    pub async fn discard(&self, letter: &str) -> Replayed {
+        let (answers, result) = self.letters().discard(&[letter.to_owned()]).await;
+        result.unwrap();
+        answers[0]
+    }
+
     pub async fn depth(&self) -> Depth {
         self.queue.depth().await.unwrap()
     }
@@ -340,7 +358,7 @@ impl Hall {
             letters.into_iter().find(|letter| letter.confirmed)
         })
         .await;
-        let dead = self.queue.dead(10).await.unwrap();
+        let dead = self.dead().await;
         assert_eq!(dead.len(), 1);
         assert_eq!(dead[0].id, letter.id);
         assert_eq!(json!(letter.reason), json!(dead[0].reason));

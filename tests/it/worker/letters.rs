@@ -3,7 +3,7 @@
 use verdict::{
     base::Fault,
     graph::{RunStatus, store::LetterState},
-    queue::{Message, Queue, header},
+    queue::{Message, header},
     worker::Replayed,
 };
 
@@ -29,13 +29,13 @@ async fn a_replay_goes_on_at_what_failed_and_once() {
     let hall = Hall::new().await;
     let worker = hall.worker();
     let letter = failed(&hall).await;
-    assert_eq!(hall.letters().replay(&letter).await.unwrap(), Replayed::Done);
+    assert_eq!(hall.replay(&letter).await, Replayed::Done);
     hall.becomes("a", RunStatus::Completed).await;
-    let again = hall.letters().replay(&letter).await.unwrap();
+    let again = hall.replay(&letter).await;
     assert_eq!(again, Replayed::Before(LetterState::Replayed));
     hall.settled(0).await;
     assert_eq!(hall.stage.ran("a"), ["prepare", "work", "work", "publish"]);
-    assert_eq!(hall.queue.dead(10).await.unwrap(), []);
+    assert_eq!(hall.dead().await, []);
 
     // The broker delivers the replay's message a second time.
     let stored = hall.store.letter(&letter).await.unwrap().unwrap();
@@ -56,7 +56,7 @@ async fn a_second_failure_gives_a_second_letter() {
     let worker = hall.worker();
     let first = failed(&hall).await;
     hall.stage.put_up("a", [Act::Fail(Fault::permanent("no again"))]);
-    hall.letters().replay(&first).await.unwrap();
+    hall.replay(&first).await;
     let second = eventually("a second letter", async || {
         let letters = hall.all_letters().await;
         letters.into_iter().find(|letter| letter.id != first && letter.confirmed)
@@ -66,7 +66,7 @@ async fn a_second_failure_gives_a_second_letter() {
     assert_eq!(state(&hall, &first).await, LetterState::Replayed);
     hall.becomes("a", RunStatus::Failed).await;
     hall.settled(0).await;
-    let dead = hall.queue.dead(10).await.unwrap();
+    let dead = hall.dead().await;
     assert_eq!(dead.iter().map(|dead| &dead.id).collect::<Vec<_>>(), [&second.id]);
 
     hall.send(&part("a")).await;
@@ -76,7 +76,7 @@ async fn a_second_failure_gives_a_second_letter() {
     hall.settled(0).await;
     assert_eq!(hall.stage.ran("a"), ["prepare", "work", "work"]);
 
-    hall.letters().replay(&second.id).await.unwrap();
+    hall.replay(&second.id).await;
     hall.becomes("a", RunStatus::Completed).await;
     assert_eq!(hall.stage.ran("a"), ["prepare", "work", "work", "work", "publish"]);
     worker.stop().await;
@@ -89,7 +89,7 @@ async fn a_replay_survives_that_nobody_is_there() {
     let worker = hall.worker();
     let letter = failed(&hall).await;
     worker.stop().await;
-    hall.letters().replay(&letter).await.unwrap();
+    hall.replay(&letter).await;
     assert_eq!(hall.depth().await.ready, Some(1));
     assert_eq!(hall.head("a").await.unwrap().status, RunStatus::Failed);
     let worker = hall.worker();
@@ -105,7 +105,7 @@ async fn a_replay_cut_short_is_done_again() {
     let worker = hall.worker();
     let letter = failed(&hall).await;
     worker.stop().await;
-    hall.letters().replay(&letter).await.unwrap();
+    hall.replay(&letter).await;
     let clock = verdict::base::Clock::system();
     let ttl = super::hall::seconds(1);
     let dead = verdict::graph::Runtime::new(hall.store.clone(), clock, "dead").with_ttl(ttl);
@@ -126,14 +126,14 @@ async fn a_discarded_letter_is_put_away() {
     let hall = Hall::new().await;
     let worker = hall.worker();
     let letter = failed(&hall).await;
-    assert_eq!(hall.letters().discard(&letter).await.unwrap(), Replayed::Done);
+    assert_eq!(hall.discard(&letter).await, Replayed::Done);
     assert_eq!(state(&hall, &letter).await, LetterState::Discarded);
-    assert_eq!(hall.queue.dead(10).await.unwrap(), []);
-    let again = hall.letters().discard(&letter).await.unwrap();
+    assert_eq!(hall.dead().await, []);
+    let again = hall.discard(&letter).await;
     assert_eq!(again, Replayed::Before(LetterState::Discarded));
-    let replay = hall.letters().replay(&letter).await.unwrap();
+    let replay = hall.replay(&letter).await;
     assert_eq!(replay, Replayed::Before(LetterState::Discarded));
-    assert_eq!(hall.letters().replay("nobody").await.unwrap(), Replayed::Missing);
+    assert_eq!(hall.replay("nobody").await, Replayed::Missing);
     hall.settled(0).await;
     hall.becomes("a", RunStatus::Failed).await;
     worker.stop().await;
@@ -149,7 +149,7 @@ async fn a_replay_that_fails_again_leaves_an_open_letter() {
     let letter = hall.only_letter().await;
     for _ in 0..20 {
         hall.pass(super::hall::seconds(1));
-        assert_eq!(hall.letters().replay(&letter.id).await.unwrap(), Replayed::Done);
+        assert_eq!(hall.replay(&letter.id).await, Replayed::Done);
         hall.settled(0).await;
         eventually("the letter is open again", async || {
             (state(&hall, &letter.id).await == LetterState::Open).then_some(())

@@ -93,7 +93,7 @@ async fn a_recorded_letter_is_delivered_late() {
     hall.store.put_letter(letter(&hall, None)).await.unwrap();
     let worker = hall.worker();
     hall.only_letter().await;
-    let dead = hall.queue.dead(10).await.unwrap();
+    let dead = hall.dead().await;
     assert_eq!(dead[0].message, Message::new("body").with("x-mark", "kept"));
     worker.stop().await;
 }
@@ -151,6 +151,7 @@ async fn the_queues_own_dead_letters_are_reconciled() {
     let dead = |id: &str| DeadLetter {
         id: id.into(),
         reason: "too old".into(),
+        by_broker: true,
         message: Message::new("body").with("x-mark", "kept"),
     };
     hall.queue.publish_dead(dead("brokers-own")).await.unwrap();
@@ -168,7 +169,7 @@ async fn the_queues_own_dead_letters_are_reconciled() {
     assert_eq!((&imported.payload[..], &imported.headers["x-mark"][..]), (&b"body"[..], "kept"));
     assert!(imported.error.contains("too old"), "{}", imported.error);
     eventually("the settled letter leaves the queue", async || {
-        let left = hall.queue.dead(10).await.unwrap();
+        let left = hall.dead().await;
         (left.len() == 1 && left[0].id == "brokers-own").then_some(())
     })
     .await;

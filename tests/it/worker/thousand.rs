@@ -31,6 +31,7 @@ use verdict::{
     queue::{
         Message, Queue,
         embedded::{self, Embedded},
+        peek_dead,
     },
     worker::{Options, Worker},
     workflows::{Admission, Bound, Event, Registry, Start, Workflow, read_input},
@@ -180,7 +181,7 @@ async fn a_thousand_events_survive_twenty_kills() {
     println!("{alive} of {kills} kills with messages left; {:?} in all", began.elapsed());
     check(&runtime, events).await;
     check_published(&folder.path().join("published"), events);
-    assert_eq!(queue.dead(10).await.unwrap(), []);
+    assert_eq!(peek_dead(&*queue, 10).await.unwrap(), []);
 }
 
 async fn check(runtime: &Runtime, events: u64) {

@@ -1,0 +1,5 @@
+//! Google Pub/Sub.
+
+mod options;
+
+pub use options::Options;
