@@ -11,6 +11,7 @@ mod house;
 mod queue;
 mod review;
 mod server;
+mod services;
 mod store;
 mod support;
 mod telemetry;

@@ -7,10 +7,17 @@
 mod group;
 mod machine;
 mod process;
+mod proxy;
+mod pubsub;
+mod rabbit;
 mod rest;
+mod service;
 
 pub use machine::Machine;
 pub use process::Process;
+pub use proxy::Proxy;
+pub use pubsub::Emulator;
+pub use rabbit::{Broker, Queue};
 pub use rest::{barrier, hold_messages, lift, rows, stuck};
 
 use std::time::Duration;
@@ -37,4 +44,15 @@ pub async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>)
 /// Lets real time pass: for the instants of random kills, never for an outcome.
 pub async fn pass(time: Duration) {
     let _ = timeout(time, std::future::pending::<()>()).await;
+}
+
+/// The value of a variable that `tests/run` sets: where a service is.
+fn told(variable: &str) -> String {
+    let missing = |_| panic!("{variable} is not set: run `tests/run`, or `eval \"$(tests/services/up)\"` first");
+    std::env::var(variable).unwrap_or_else(missing)
+}
+
+/// A name that no other test has, of lower-case letters, digits and hyphens.
+fn unique() -> String {
+    format!("test-{:016x}", fastrand::u64(..))
 }
