@@ -124,11 +124,7 @@ impl App {
 }
 
 fn unserved(error: ServerError) -> AppError {
-    let setting = match error {
-        ServerError::Blank => "server.token",
-        _ => "server.listen",
-    };
-    AppError::new(setting, error)
+    AppError::new("server.listen", error)
 }
 
 fn rendered(metrics: Metrics) -> server::Metrics {

@@ -53,7 +53,7 @@ fn shows(token: &[u8; 32], headers: &HeaderMap) -> Result<(), Refusal> {
     let shown = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let shown = shown.and_then(|value| value.split_once(' '));
     let shown = shown.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
-    let right = shown.is_some_and(|(_, shown)| digest(shown.trim()).ct_eq(token).into());
+    let right = shown.is_some_and(|(_, shown)| digest(shown).ct_eq(token).into());
     if right {
         return Ok(());
     }

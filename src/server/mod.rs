@@ -30,10 +30,7 @@ use self::{
     answer::panicked,
     guard::{Guard, guard},
 };
-use crate::{
-    base::{ExposeSecret, Secret},
-    worker::Submit,
-};
+use crate::{base::Secret, worker::Submit};
 
 pub use self::{
     look::{Found, look},
@@ -67,11 +64,9 @@ impl ServerOptions {
     /// Whether this may be listened on.
     ///
     /// # Errors
-    /// [`ServerError::Open`] for an address beyond this machine without a token,
-    /// [`ServerError::Blank`] for a token that is none.
+    /// [`ServerError::Open`] for an address beyond this machine without a token.
     pub fn check(&self) -> Result<(), ServerError> {
-        match &self.token {
-            Some(token) if token.expose_secret().trim().is_empty() => Err(ServerError::Blank),
+        match self.token {
             None if !self.listen.ip().is_loopback() => Err(ServerError::Open(self.listen)),
             _ => Ok(()),
         }
@@ -84,11 +79,10 @@ pub enum ServerError {
     /// The address is reachable from elsewhere and nothing guards it.
     #[error("{0} can be reached from other machines: set `server.token`, or listen on 127.0.0.1")]
     Open(SocketAddr),
-    /// Anybody would guess the token.
-    #[error("`server.token` is blank: give it a text that nobody guesses, or leave it out")]
-    Blank,
     /// The address cannot be had.
-    #[error("cannot listen on {listen}: {source}; free it, or set `server.listen` to another")]
+    #[error(
+        "cannot listen on {listen}: {source}; choose another address in `server.listen`, or free this one"
+    )]
     Bind {
         /// The address asked for.
         listen: SocketAddr,
@@ -118,6 +112,12 @@ pub struct Parts {
 
 /// Metrics in Prometheus's text format, rendered when asked for.
 pub type Metrics = Arc<dyn Fn() -> String + Send + Sync>;
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server").field("address", &self.address).finish_non_exhaustive()
+    }
+}
 
 impl fmt::Debug for Parts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

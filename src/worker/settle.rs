@@ -245,7 +245,7 @@ fn outcome(happened: &Happened) -> &'static str {
 
 fn log(worked: &Worked, disposition: &Disposition) {
     let outcome = outcome(&worked.happened);
-    let (error, message) = (&worked.error, &disposition.message);
+    let (error, how) = (&worked.error, &disposition.message);
     let run = match &worked.run {
         Some(Held::Ran(run, _)) => run.to_string(),
         Some(Held::Raw(_, head) | Held::Free(head)) => head.id.to_string(),
@@ -253,7 +253,7 @@ fn log(worked: &Worked, disposition: &Disposition) {
     };
     match disposition.letter {
         Some(reason) => tracing::error!(outcome, run, error, ?reason, "given up"),
-        None if !error.is_empty() => tracing::warn!(outcome, run, error, ?message, "put off"),
-        None => tracing::info!(outcome, ?message, "settled"),
+        None if !error.is_empty() => tracing::warn!(outcome, run, error, ?how, "put off"),
+        None => tracing::info!(outcome, ?how, "settled"),
     }
 }
