@@ -3,6 +3,8 @@
 mod owner;
 mod serve;
 
+pub use serve::Role;
+
 use std::{collections::HashMap, path::PathBuf, sync::Arc};
 
 use crate::{
@@ -58,6 +60,8 @@ pub enum Trust {
     Owner,
     /// Whoever can put a message on the queue: `forge.local.allow` bounds them.
     Queue,
+    /// They, and whoever may use the API: the same bounds.
+    Api,
 }
 
 impl App {
@@ -90,7 +94,7 @@ impl App {
             .with_ttl(settings.worker.lease)
             .with_known_dead(owner::known_dead);
         let forge: Arc<dyn Forge> = Arc::new(LocalGit::new(GitOptions::default()));
-        let allow = if trust == Trust::Queue { allowed(&settings)? } else { None };
+        let allow = if trust == Trust::Owner { None } else { allowed(&settings, trust)? };
         let workflows =
             workflows(&forge, allow).map_err(|fault| AppError::new("workflows", fault))?;
         let files = files.0.into_values().collect();
@@ -154,11 +158,13 @@ fn workflows(forge: &Arc<dyn Forge>, allow: Option<Vec<PathBuf>>) -> Result<Regi
     Ok(Registry::new().with(review))
 }
 
-/// The folders whose repositories a message may name; `None` for any. Only somebody on this machine
-/// can write to the embedded queue, so there the list may be left out.
-fn allowed(settings: &Settings) -> Result<Option<Vec<PathBuf>>, AppError> {
+/// The folders whose repositories others may name; `None` for any. Only somebody on this machine
+/// can write to the embedded queue, or reach an API on the loopback address, so there the list may
+/// be left out.
+fn allowed(settings: &Settings, trust: Trust) -> Result<Option<Vec<PathBuf>>, AppError> {
     let folders = &settings.forge.local.allow;
-    if folders.is_empty() && matches!(settings.queue.url, QueueUrl::Embedded(_)) {
+    let here = trust == Trust::Queue || settings.server.listen.ip().is_loopback();
+    if folders.is_empty() && here && matches!(settings.queue.url, QueueUrl::Embedded(_)) {
         return Ok(None);
     }
     let canonical = folders.iter().map(|folder| {

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{CliError, Format, output};
 use crate::{
-    app::{App, Trust},
+    app::{App, AppError, Trust},
     config::Settings,
     graph::{RunId, RunStatus, store::RunFilter},
 };
@@ -37,8 +37,11 @@ impl Check {
 pub(super) async fn main(args: &Args, settings: Settings) -> Result<(), CliError> {
     let places = format!("store {}, queue {}", settings.store.url, settings.queue.url);
     let mut checks = vec![Check::of("settings", Ok(places)), Check::of("git", git())];
-    match App::open(settings, Trust::Queue).await {
-        Err(error) => checks.push(Check::of("open", Err(error.to_string()))),
+    let http = App::look(&settings).await.map_err(|error| error.why);
+    checks.push(Check::of("http", http));
+    // As strict as a server with these settings would be.
+    match App::open(settings, Trust::Api).await {
+        Err(error) => checks.push(Check::of(part(&error), Err(error.to_string()))),
         Ok(app) => {
             checks.push(Check::of("store", store(&app).await));
             checks.push(Check::of("queue", queue(&app).await));
@@ -73,6 +76,11 @@ fn git() -> Result<String, String> {
     let output =
         run.map_err(|e| format!("cannot run git: {e}; local reviews need it on the PATH"))?;
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// The row of a part that could not be had; those behind it were not looked at.
+fn part(error: &AppError) -> &'static str {
+    error.setting.split('.').next().unwrap_or(error.setting)
 }
 
 async fn store(app: &App) -> Result<String, String> {

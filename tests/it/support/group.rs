@@ -22,5 +22,6 @@ fn group_of(pid: u32) -> Option<u32> {
 
 /// Sends a signal to a process, or with a minus to a group.
 pub fn signal(name: &str, target: &str) {
-    let _ = Command::new("sh").args(["-c", &format!("kill -{name} {target} 2>/dev/null")]).status();
+    let _ =
+        Command::new("sh").args(["-c", &format!("kill -s {name} {target} 2>/dev/null")]).status();
 }
