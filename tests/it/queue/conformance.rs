@@ -531,19 +531,24 @@ pub async fn bit_for_bit(bench: &dyn Bench) {
     }
 }
 
+/// The suite on every bench: where it is made, under `queue`, and its name.
 macro_rules! suite {
     ($($test:ident),* $(,)?) => {
-        suite!(@on own_file, bench, [$($test),*]);
-        suite!(@on shared_file, bench, [$($test),*]);
+        suite!(@on bench, own_file, [$($test),*]);
+        suite!(@on bench, shared_file, [$($test),*]);
+        #[cfg(feature = "amqp")]
+        suite!(@on amqp::bench, quorum, [$($test),*]);
+        #[cfg(feature = "amqp")]
+        suite!(@on amqp::bench, classic, [$($test),*]);
     };
-    (@on $bench:ident, $place:ident, [$($test:ident),*]) => {
+    (@on $($place:ident)::+, $bench:ident, [$($test:ident),*]) => {
         mod $bench {
             $(
                 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
                 async fn $test() {
-                    let bench = super::super::$place::$bench().await;
-                    super::$test(&bench).await;
-                    super::super::bench::Bench::finish(bench).await;
+                    let bench = crate::queue::$($place)::+::$bench().await;
+                    crate::queue::conformance::$test(&bench).await;
+                    crate::queue::bench::Bench::finish(bench).await;
                 }
             )*
         }
