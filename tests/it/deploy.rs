@@ -81,7 +81,7 @@ impl Rendered {
         chosen.map(|deployment| text(deployment, "/metadata/name")).collect()
     }
 
-    /// The variables of the Deployment's container, and the Secret's keys behind their files.
+    /// The variables of the Deployment's container; one of its own beats one of a ConfigMap.
     fn variables(&self, deployment: &Value) -> BTreeMap<String, String> {
         let container = &list(deployment, "/spec/template/spec/containers")[0];
         let mut found = BTreeMap::new();
