@@ -3,11 +3,12 @@
 //! The shared one keeps the tests apart by project: each has one of its own, with a random name.
 //! What a test made there stays until the emulator ends, in a project that nobody names again.
 
-use super::service::Service;
+use super::{bridge::Bridge, service::Service};
 
 /// An emulator and a project on it. One that is private ends with it.
 pub struct Emulator {
     address: String,
+    bridge: Bridge,
     project: String,
     service: Option<Service>,
 }
@@ -26,16 +27,22 @@ impl Emulator {
     }
 
     fn at(address: String, service: Option<Service>) -> Self {
-        Self { address, project: super::unique(), service }
+        let bridge = Bridge::to(&address);
+        Self { address, bridge, project: super::unique(), service }
     }
 
-    /// `HOST:PORT`: what PUBSUB_EMULATOR_HOST holds, or the target of a proxy.
-    pub fn address(&self) -> &str {
-        &self.address
+    /// `HOST:PORT`, for gRPC: what PUBSUB_EMULATOR_HOST holds, or the target of a proxy.
+    pub fn address(&self) -> String {
+        self.bridge.address().to_string()
     }
 
-    /// `http://HOST:PORT`.
+    /// `http://HOST:PORT`, for gRPC.
     pub fn endpoint(&self) -> String {
+        format!("http://{}", self.address())
+    }
+
+    /// `http://HOST:PORT`, for REST.
+    pub fn rest(&self) -> String {
         format!("http://{}", self.address)
     }
 

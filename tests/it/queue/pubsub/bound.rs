@@ -7,7 +7,7 @@ use verdict::queue::{Message, Queue, Settled, Settlement};
 use super::bench::{open, options};
 use crate::{
     queue::bench::within,
-    support::{Emulator, pass},
+    support::{Emulator, PATIENCE, pass},
 };
 
 /// Fifty messages, eight at a time: what is beyond goes to somebody else.
@@ -69,6 +69,7 @@ async fn who_does_not_ask_keeps_nothing() {
         paused.publish(Message::new(body), Duration::ZERO).await.unwrap();
     }
     let held = within(paused.receive()).await.unwrap();
+    paused.extend(&held.receipt, PATIENCE).await.unwrap();
     let other = open(&emulator, options(&emulator), 8);
     for _ in 0..2 {
         let delivery = within(other.receive()).await.unwrap();
