@@ -13,6 +13,7 @@ use super::{
     attributes::{LETTER, REASON, incoming, outgoing_letter},
     error::{bounded, classify, permanent, unacknowledged},
     link::{Link, To},
+    note,
     pump::HEARD,
 };
 use crate::base::{Clock, Fault};
@@ -130,11 +131,12 @@ impl Visit<'_> {
 fn letter(mut received: model::Message) -> DeadLetter {
     let id = received.attributes.remove(LETTER);
     let reason = received.attributes.remove(REASON);
+    received.attributes.retain(|name, _| !note::ALL.contains(&name.as_str()));
     let by_broker = id.is_none();
     let reason = reason.unwrap_or_else(|| given_up(&received));
     let (message, _) = incoming(received);
     let id = id.unwrap_or_else(|| message.digest());
-    DeadLetter { id, reason, by_broker, message }
+    DeadLetter { id, reason, by_broker, notes: Vec::new(), message }
 }
 
 fn given_up(received: &model::Message) -> String {

@@ -359,6 +359,7 @@ pub async fn dead_letters(bench: &dyn Bench) {
         id: id.to_owned(),
         reason: "permanent".to_owned(),
         by_broker: false,
+        notes: Vec::new(),
         message: Message::new(body.to_owned()).with("x-github-event", "pull_request"),
     };
     for (id, body) in [("b", "first"), ("a", "second"), ("c", "third")] {
@@ -404,7 +405,7 @@ async fn dead_letter_published_again(bench: &dyn Bench, queue: &dyn Queue, again
 
 /// As they came where the queue keeps an order, else in one of ours.
 fn by_order(bench: &dyn Bench, mut letters: Vec<DeadLetter>) -> Vec<DeadLetter> {
-    if !bench.keeps(Promise::Order) {
+    if !bench.keeps(Promise::LetterOrder) {
         letters.sort_by(|one, other| one.id.cmp(&other.id));
     }
     letters
