@@ -1,4 +1,10 @@
-# What the services of the tests have in common. A service's script sources this file, defines
+# What the services of the tests have in common.
+
+# Every service that `tests/run` and `up` start, with the variable that says it is there already.
+# A new one is a script beside this file and a word here.
+services=(rabbitmq:VERDICT_TEST_AMQP pubsub:VERDICT_TEST_PUBSUB)
+
+# A service's script sources this file, defines
 #   need         fails, saying what to install, when the service cannot be had
 #   choose       writes the ports to use to $dir/ports
 #   launch       becomes the server (exec), with its files in $dir
@@ -34,13 +40,19 @@ answers() {
     [[ $status == "HTTP/1.1 200"* ]]
 }
 
+# Whether the process runs: one that has ended may still wait to be reaped.
+runs() {
+    local stat
+    { read -r stat <"/proc/$1/stat"; } 2>/dev/null && [[ ${stat##*) } != [ZX]* ]]
+}
+
 # Kills it if it takes longer than two seconds over its own end: RabbitMQ has closed its connections
 # and files by then, and lingers.
 end_server() {
     kill -CONT "$server" 2>/dev/null || true
     kill -TERM "$server" 2>/dev/null || true
     for _ in {1..40}; do
-        kill -0 "$server" 2>/dev/null || break
+        runs "$server" || break
         sleep 0.05
     done
     kill -KILL "$server" 2>/dev/null || true
@@ -55,7 +67,7 @@ boot() {
         . "$dir/ports"
         (launch) </dev/null 3<&- >"$dir/server.log" 2>&1 &
         server=$!
-        while kill -0 "$server" 2>/dev/null; do
+        while runs "$server"; do
             if is_ready; then return; fi
             sleep 0.05
         done
@@ -82,6 +94,7 @@ run() {
 }
 
 start() {
+    if [ -f "$dir/pid" ] && runs "$(cat "$dir/pid")"; then cat "$dir/ready"; return; fi
     rm -f "$dir/hold" "$dir/ready"
     mkfifo "$dir/hold"
     # A session of its own: the Ctrl-C of a terminal is not for it. Open for both, the pipe never ends.
@@ -89,7 +102,7 @@ start() {
     echo $! >"$dir/pid"
     for _ in {1..1800}; do
         if [ -f "$dir/ready" ]; then cat "$dir/ready"; return; fi
-        kill -0 "$!" 2>/dev/null || die "$(cat "$dir/run.log")"
+        runs "$!" || die "$(cat "$dir/run.log")"
         sleep 0.05
     done
     stop
@@ -102,7 +115,7 @@ stop() {
     pid=$(cat "$dir/pid")
     kill -TERM "$pid" 2>/dev/null || true
     for _ in {1..200}; do
-        kill -0 "$pid" 2>/dev/null || break
+        runs "$pid" || break
         sleep 0.05
     done
     # The leader of its group: nothing of the group stays.

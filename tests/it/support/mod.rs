@@ -48,7 +48,9 @@ pub async fn pass(time: Duration) {
 
 /// The value of a variable that `tests/run` sets: where a service is.
 fn told(variable: &str) -> String {
-    let missing = |_| panic!("{variable} is not set: run `tests/run`, or `eval \"$(tests/services/up)\"` first");
+    let missing = |_| {
+        panic!("{variable} is not set: run `tests/run`, or `eval \"$(tests/services/up)\"` first")
+    };
     std::env::var(variable).unwrap_or_else(missing)
 }
 

@@ -178,7 +178,10 @@ async fn connection(mut client: TcpStream, faults: &Faults, end: &CancellationTo
     let (from_client, to_client) = client.split();
     let (from_server, to_server) = server.split();
     let both = async {
-        tokio::try_join!(carry(from_client, to_server, faults), carry(from_server, to_client, faults))
+        tokio::try_join!(
+            carry(from_client, to_server, faults),
+            carry(from_server, to_client, faults)
+        )
     };
     if !matches!(end.run_until_cancelled(both).await, Some(Ok(_))) {
         reset(&client);

@@ -42,7 +42,8 @@ pub struct Queue {
 impl Broker {
     /// On the node of the whole test run.
     pub async fn shared() -> Self {
-        let (amqp, api) = (super::told("VERDICT_TEST_AMQP"), super::told("VERDICT_TEST_RABBITMQ_API"));
+        let (amqp, api) =
+            (super::told("VERDICT_TEST_AMQP"), super::told("VERDICT_TEST_RABBITMQ_API"));
         Self::at(amqp, api, None).await
     }
 
@@ -57,7 +58,8 @@ impl Broker {
     async fn at(amqp: String, api: String, service: Option<Service>) -> Self {
         let http = reqwest::Client::builder().no_proxy().build().unwrap();
         let broker = Self { amqp, api, vhost: super::unique(), http, service, open: true };
-        let (vhosts, permissions) = (broker.path("vhosts", ""), broker.path("permissions", "guest"));
+        let (vhosts, permissions) =
+            (broker.path("vhosts", ""), broker.path("permissions", "guest"));
         broker.ask(Method::PUT, &vhosts, json!({})).await;
         let all = json!({ "configure": ".*", "write": ".*", "read": ".*" });
         broker.ask(Method::PUT, &permissions, all).await;
