@@ -4,6 +4,7 @@
 
 mod config;
 mod crash;
+mod everywhere;
 mod examples;
 mod fuzz;
 mod graph;

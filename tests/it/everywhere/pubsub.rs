@@ -1,0 +1,175 @@
+//! Google's Pub/Sub emulator as a place: a project of its own, whose subscription gives a message up
+//! at the fifth delivery that nobody acknowledged.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use google_cloud_auth::credentials::{Credentials, anonymous};
+use google_cloud_pubsub::{
+    client::{Publisher, Subscriber, SubscriptionAdmin, TopicAdmin},
+    model,
+    subscriber::ShutdownBehavior,
+};
+use verdict::queue::{
+    Message, Queue,
+    pubsub::{Options, PubSub},
+};
+
+use super::site::{Place, millis};
+use crate::support::Emulator;
+
+const NAME: &str = "verdict";
+const DEAD: &str = "verdict-dead";
+const ATTEMPTS: u32 = 5;
+const BACKOFF: Duration = millis(100);
+const DEADLINE: Duration = Duration::from_secs(10);
+
+pub struct Project {
+    emulator: Emulator,
+    foreign: Foreign,
+}
+
+pub async fn place() -> Project {
+    let emulator = Emulator::shared();
+    let foreign =
+        Foreign { endpoint: emulator.endpoint(), project: emulator.project().to_owned() };
+    Project { emulator, foreign }
+}
+
+/// Google's client, used as anybody would.
+#[derive(Clone)]
+pub struct Foreign {
+    endpoint: String,
+    project: String,
+}
+
+fn nobody() -> Credentials {
+    anonymous::Builder::new().build()
+}
+
+impl Foreign {
+    fn topic(&self, name: &str) -> String {
+        format!("projects/{}/topics/{name}", self.project)
+    }
+
+    fn subscription(&self, name: &str) -> String {
+        format!("projects/{}/subscriptions/{name}", self.project)
+    }
+
+    /// Publishes to verdict's topic. The error is the client's.
+    pub async fn publish(
+        &self,
+        attributes: BTreeMap<String, String>,
+        body: impl Into<bytes::Bytes>,
+    ) -> Result<String, String> {
+        let publisher = Publisher::builder(self.topic(NAME));
+        let publisher = publisher.with_endpoint(&self.endpoint).with_credentials(nobody());
+        let publisher = publisher.build().await.unwrap();
+        let message = model::Message::new().set_data(body).set_attributes(attributes);
+        publisher.publish(message).await.map_err(|error| error.to_string())
+    }
+
+    /// Receives until nothing has come for as long as `patience`, and gives everything back.
+    async fn look(&self, subscription: &str, patience: Duration) -> Vec<Message> {
+        let subscriber = Subscriber::builder().with_endpoint(&self.endpoint);
+        let subscriber = subscriber.with_credentials(nobody()).build().await.unwrap();
+        let stream = subscriber.subscribe(self.subscription(subscription));
+        let stream = stream.set_shutdown_behavior(ShutdownBehavior::NackImmediately);
+        let mut stream = stream.build();
+        let mut seen = BTreeMap::new();
+        let mut held = Vec::new();
+        while let Ok(Some(next)) = tokio::time::timeout(patience, stream.next()).await {
+            let (message, handler) = next.unwrap();
+            let headers = message.attributes.into_iter().collect();
+            seen.insert(message.message_id, Message { headers, body: message.data });
+            held.push(handler);
+        }
+        drop(held);
+        stream.shutdown_token().shutdown().await;
+        seen.into_values().collect()
+    }
+
+    async fn topics(&self) -> TopicAdmin {
+        let admin = TopicAdmin::builder().with_endpoint(&self.endpoint);
+        admin.with_credentials(nobody()).build().await.unwrap()
+    }
+
+    async fn subscriptions(&self) -> SubscriptionAdmin {
+        let admin = SubscriptionAdmin::builder().with_endpoint(&self.endpoint);
+        admin.with_credentials(nobody()).build().await.unwrap()
+    }
+
+    /// Receives and gives back, until there is something in the other subscription.
+    async fn give_back_until_dead(&self) -> usize {
+        let subscriber = Subscriber::builder().with_endpoint(&self.endpoint);
+        let subscriber = subscriber.with_credentials(nobody()).build().await.unwrap();
+        let mut stream = subscriber.subscribe(self.subscription(NAME)).build();
+        let mut deliveries = 0;
+        // Whether it is given up, the subscription of the dead letters tells.
+        while let Ok(Some(next)) = tokio::time::timeout(BACKOFF * 20, stream.next()).await {
+            deliveries += 1;
+            next.unwrap().1.nack();
+        }
+        stream.shutdown_token().shutdown().await;
+        assert_eq!(self.look(DEAD, Duration::from_secs(2)).await.len(), 1);
+        deliveries
+    }
+}
+
+impl Project {
+    pub fn foreign(&self) -> Foreign {
+        self.foreign.clone()
+    }
+}
+
+#[async_trait]
+impl Place for Project {
+    async fn open(&self) -> Arc<dyn Queue> {
+        let options = Options {
+            dead_topic: Some(DEAD.to_owned()),
+            dead_subscription: Some(DEAD.to_owned()),
+            delivery_attempts: ATTEMPTS,
+            min_backoff: BACKOFF,
+            max_backoff: BACKOFF,
+            ack_deadline: DEADLINE,
+            emulator: Some(self.emulator.address().to_owned()),
+            ..Options::default()
+        };
+        let project = self.emulator.project();
+        Arc::new(PubSub::open(project, NAME, Some(NAME), options, 4).await.unwrap())
+    }
+
+    /// Longer than anything could be in hand that was neither settled nor extended.
+    async fn left(&self) -> usize {
+        self.foreign.look(NAME, DEADLINE + Duration::from_secs(2)).await.len()
+    }
+
+    async fn dead(&self) -> Vec<Message> {
+        self.foreign.look(DEAD, Duration::from_secs(1)).await
+    }
+
+    async fn refuse_dead(&self) {
+        let delete = self.foreign.topics().await;
+        delete.delete_topic().set_topic(self.foreign.topic(DEAD)).send().await.unwrap();
+    }
+
+    /// A subscription does not find back to a topic that was deleted.
+    async fn take_dead(&self) {
+        let (topic, subscription) = (self.foreign.topic(DEAD), self.foreign.subscription(DEAD));
+        let (topics, subscriptions) =
+            (self.foreign.topics().await, self.foreign.subscriptions().await);
+        let gone = subscriptions.delete_subscription().set_subscription(&subscription);
+        gone.send().await.unwrap();
+        topics.create_topic().set_name(&topic).send().await.unwrap();
+        let new = subscriptions.create_subscription().set_name(subscription).set_topic(topic);
+        new.send().await.unwrap();
+    }
+
+    async fn give_up(&self, message: Message) {
+        self.foreign.publish(message.headers, message.body).await.unwrap();
+        let deliveries = self.foreign.give_back_until_dead().await;
+        assert!(deliveries >= ATTEMPTS as usize, "given up after {deliveries} deliveries");
+    }
+
+    async fn finish(self: Box<Self>) {}
+}
