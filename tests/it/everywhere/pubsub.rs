@@ -136,7 +136,7 @@ impl Place for Project {
             ..Options::default()
         };
         let project = self.emulator.project();
-        Arc::new(PubSub::open(project, NAME, Some(NAME), options, 4).await.unwrap())
+        Arc::new(PubSub::open(project, NAME, Some(NAME), options, 4).unwrap())
     }
 
     /// Longer than anything could be in hand that was neither settled nor extended.
@@ -160,7 +160,8 @@ impl Place for Project {
             (self.foreign.topics().await, self.foreign.subscriptions().await);
         let gone = subscriptions.delete_subscription().set_subscription(&subscription);
         gone.send().await.unwrap();
-        topics.create_topic().set_name(&topic).send().await.unwrap();
+        // verdict may have made it again.
+        let _ = topics.create_topic().set_name(&topic).send().await;
         let new = subscriptions.create_subscription().set_name(subscription).set_topic(topic);
         new.send().await.unwrap();
     }

@@ -1,7 +1,7 @@
 //! RabbitMQ as a place: a virtual host of its own, with quorum queues that give a message up at the
 //! tenth delivery that nobody settled.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc};
 
 use async_trait::async_trait;
 use lapin::{
@@ -111,7 +111,7 @@ impl Place for Vhost {
             ..Options::default()
         };
         let url = format!("{}?queue={QUEUE}", self.url());
-        Arc::new(Amqp::open(&url, options, 4).await.unwrap())
+        Arc::new(Amqp::open(&url, options, 4).unwrap())
     }
 
     async fn left(&self) -> usize {

@@ -74,8 +74,11 @@ impl Site {
         let db = Sqlite::open(&file, options).await.unwrap();
         let store: Arc<dyn Store> = Arc::new(SqliteStore::new(db.clone()));
         let clock = Clock::system();
+        let queue = place.open().await;
+        // What is to be there is there from now on.
+        queue.check().await.unwrap();
         Self {
-            queue: place.open().await,
+            queue,
             place: Box::new(place),
             runtime: Runtime::new(store.clone(), clock.clone(), "worker"),
             store,
@@ -252,8 +255,8 @@ impl Hand {
 macro_rules! everywhere {
     ($($test:ident),* $(,)?) => {
         everywhere!(@on embedded, [$($test),*]);
-        //everywhere!(@on rabbit, [$($test),*]);
-        //everywhere!(@on pubsub, [$($test),*]);
+        everywhere!(@on rabbit, [$($test),*]);
+        everywhere!(@on pubsub, [$($test),*]);
     };
     (@on $place:ident, [$($test:ident),*]) => {
         mod $place {
