@@ -5,6 +5,7 @@
 mod config;
 mod crash;
 mod everywhere;
+mod deploy;
 mod examples;
 mod fuzz;
 mod graph;

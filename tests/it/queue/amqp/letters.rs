@@ -29,7 +29,7 @@ async fn the_brokers_own_are_seen_and_removed() {
     .await;
     let (id, reason) = (message.digest(), "delivery_limit".to_owned());
     let expected = DeadLetter { id: id.clone(), reason, by_broker: true, message };
-    assert_eq!(letters, [expected.clone()]);
+    assert_eq!(letters, std::slice::from_ref(&expected));
     assert_eq!(peek_dead(&*queue, 9).await.unwrap(), [expected]);
     assert_eq!(queue.remove_dead(&[id]).await.unwrap(), 1);
     assert_eq!(queue.depth().await.unwrap().dead, Some(0));
@@ -46,7 +46,10 @@ async fn strangers_are_seen() {
     let (connection, channel) = foreign(&broker).await;
     let options = BasicPublishOptions::default();
     let properties = BasicProperties::default();
-    channel.basic_publish("".into(), "verdict.dead".into(), options, b"odd", properties).await.unwrap();
+    channel
+        .basic_publish("".into(), "verdict.dead".into(), options, b"odd", properties)
+        .await
+        .unwrap();
     let letters = eventually("it is seen", async || {
         let letters = peek_dead(&*queue, 9).await.unwrap();
         (!letters.is_empty()).then_some(letters)
