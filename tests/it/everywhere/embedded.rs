@@ -36,7 +36,7 @@ impl File {
     }
 }
 
-#[async_trait]
+#[async_trait(?Send)]
 impl Place for File {
     async fn open(&self) -> Arc<dyn Queue> {
         let db = Sqlite::open(self.path(), SqliteOptions::default()).await.unwrap();

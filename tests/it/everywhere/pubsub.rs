@@ -122,7 +122,7 @@ impl Project {
     }
 }
 
-#[async_trait]
+#[async_trait(?Send)]
 impl Place for Project {
     async fn open(&self) -> Arc<dyn Queue> {
         let options = Options {

@@ -102,7 +102,7 @@ impl Vhost {
     }
 }
 
-#[async_trait]
+#[async_trait(?Send)]
 impl Place for Vhost {
     async fn open(&self) -> Arc<dyn Queue> {
         let options = Options {

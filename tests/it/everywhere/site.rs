@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// A queue of the test's own, somewhere. What it tells, it sees with another client than verdict's.
-#[async_trait]
+#[async_trait(?Send)]
 pub trait Place: Send + Sync {
     /// One more handle on the queue, as a process of its own would have.
     async fn open(&self) -> Arc<dyn Queue>;
