@@ -4,8 +4,8 @@
 
 mod config;
 mod crash;
-mod everywhere;
 mod deploy;
+mod everywhere;
 mod examples;
 mod fuzz;
 mod graph;

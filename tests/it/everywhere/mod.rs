@@ -6,12 +6,15 @@
 //! a healthy message may come near them.
 
 mod embedded;
+mod flood;
 mod letters;
 mod outages;
 mod outcomes;
 mod patience;
-//mod poison;
+mod poison;
 mod pubsub;
 mod rabbit;
 pub mod site;
 mod stopping;
+mod strangers;
+mod webhooks;

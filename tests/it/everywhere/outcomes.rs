@@ -21,9 +21,7 @@ async fn what_is_not_acknowledged_is_seen(site: Site) {
     queue.receive().await.unwrap();
     queue.close().await.unwrap();
     drop(queue);
-    site.queue.close().await.unwrap();
-    assert_eq!(site.place.left().await, 1);
-    site.close().await;
+    site.closes(1, 0).await;
 }
 
 /// W3: completed, already done, ignored: the message goes.
@@ -141,7 +139,7 @@ async fn a_permanent_failure_becomes_a_dead_letter_at_once(site: Site) {
     assert_eq!((letter.reason, letter.node.as_deref()), (LetterReason::Permanent, Some("work")));
     let kinds = site.kinds("a").await;
     assert_eq!(kinds[kinds.len() - 3..], ["finished", "letter", "letter_confirmed"]);
-    let dead = site.place.dead().await;
+    let dead = site.place.dead(1).await;
     assert_eq!(dead.len(), 1);
     assert_eq!(dead[0].body, letter.payload);
     for told in [&letter.id[..], "permanent"] {

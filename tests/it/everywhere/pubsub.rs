@@ -15,13 +15,17 @@ use verdict::queue::{
     pubsub::{Options, PubSub},
 };
 
-use super::site::{Place, millis};
+use super::site::{HEADERS, Place, distinct, millis};
 use crate::support::Emulator;
 
 const NAME: &str = "verdict";
 const DEAD: &str = "verdict-dead";
 const ATTEMPTS: u32 = 5;
 const BACKOFF: Duration = millis(100);
+/// Bytes that the service takes in a request.
+const LARGEST: usize = 10_000_000;
+/// How long what must be there may take to come.
+const LONG: Duration = Duration::from_secs(20);
 const DEADLINE: Duration = Duration::from_secs(10);
 
 pub struct Project {
@@ -31,8 +35,7 @@ pub struct Project {
 
 pub async fn place() -> Project {
     let emulator = Emulator::shared();
-    let foreign =
-        Foreign { endpoint: emulator.endpoint(), project: emulator.project().to_owned() };
+    let foreign = Foreign { endpoint: emulator.endpoint(), project: emulator.project().to_owned() };
     Project { emulator, foreign }
 }
 
@@ -69,16 +72,20 @@ impl Foreign {
         publisher.publish(message).await.map_err(|error| error.to_string())
     }
 
-    /// Receives until nothing has come for as long as `patience`, and gives everything back.
-    async fn look(&self, subscription: &str, patience: Duration) -> Vec<Message> {
+    /// Receives as many as `least`, and on until nothing has come for as long as `patience`; gives
+    /// everything back.
+    async fn look(&self, subscription: &str, least: usize, patience: Duration) -> Vec<Message> {
         let subscriber = Subscriber::builder().with_endpoint(&self.endpoint);
         let subscriber = subscriber.with_credentials(nobody()).build().await.unwrap();
         let stream = subscriber.subscribe(self.subscription(subscription));
         let stream = stream.set_shutdown_behavior(ShutdownBehavior::NackImmediately);
-        let mut stream = stream.build();
+        let mut stream = stream.set_max_outstanding_messages(100_000_i64).build();
         let mut seen = BTreeMap::new();
         let mut held = Vec::new();
-        while let Ok(Some(next)) = tokio::time::timeout(patience, stream.next()).await {
+        loop {
+            let patience = if seen.len() < least { LONG } else { patience };
+            let next = tokio::time::timeout(patience, stream.next()).await;
+            let Ok(Some(next)) = next else { break };
             let (message, handler) = next.unwrap();
             let headers = message.attributes.into_iter().collect();
             seen.insert(message.message_id, Message { headers, body: message.data });
@@ -111,14 +118,8 @@ impl Foreign {
             next.unwrap().1.nack();
         }
         stream.shutdown_token().shutdown().await;
-        assert_eq!(self.look(DEAD, Duration::from_secs(2)).await.len(), 1);
+        assert_eq!(self.look(DEAD, 1, millis(100)).await.len(), 1);
         deliveries
-    }
-}
-
-impl Project {
-    pub fn foreign(&self) -> Foreign {
-        self.foreign.clone()
     }
 }
 
@@ -141,11 +142,16 @@ impl Place for Project {
 
     /// Longer than anything could be in hand that was neither settled nor extended.
     async fn left(&self) -> usize {
-        self.foreign.look(NAME, DEADLINE + Duration::from_secs(2)).await.len()
+        self.foreign.look(NAME, 0, DEADLINE + Duration::from_secs(2)).await.len()
     }
 
-    async fn dead(&self) -> Vec<Message> {
-        self.foreign.look(DEAD, Duration::from_secs(1)).await
+    async fn dead(&self, least: usize) -> Vec<Message> {
+        distinct(self.foreign.look(DEAD, least, millis(2500)).await, "verdict_letter")
+    }
+
+    /// What one sees, others do not, until it ends.
+    fn reconcile(&self) -> Duration {
+        Duration::from_secs(8)
     }
 
     async fn refuse_dead(&self) {
@@ -153,17 +159,19 @@ impl Place for Project {
         delete.delete_topic().set_topic(self.foreign.topic(DEAD)).send().await.unwrap();
     }
 
-    /// A subscription does not find back to a topic that was deleted.
+    /// A subscription does not find back to a topic that was deleted: verdict makes both again.
     async fn take_dead(&self) {
-        let (topic, subscription) = (self.foreign.topic(DEAD), self.foreign.subscription(DEAD));
-        let (topics, subscriptions) =
-            (self.foreign.topics().await, self.foreign.subscriptions().await);
-        let gone = subscriptions.delete_subscription().set_subscription(&subscription);
-        gone.send().await.unwrap();
-        // verdict may have made it again.
-        let _ = topics.create_topic().set_name(&topic).send().await;
-        let new = subscriptions.create_subscription().set_name(subscription).set_topic(topic);
-        new.send().await.unwrap();
+        let delete = self.foreign.subscriptions().await.delete_subscription();
+        delete.set_subscription(self.foreign.subscription(DEAD)).send().await.unwrap();
+    }
+
+    async fn leave(&self, message: Message) {
+        self.foreign.publish(message.headers, message.body).await.unwrap();
+    }
+
+    /// What verdict publishes at most, headers included, and what the service takes.
+    fn sizes(&self) -> Vec<usize> {
+        vec![LARGEST - 16 * 1024 - HEADERS, LARGEST - HEADERS]
     }
 
     async fn give_up(&self, message: Message) {

@@ -14,11 +14,11 @@ use lapin::{
 };
 use serde_json::Value;
 use verdict::queue::{
-    Message, Queue,
+    BODY_LIMIT, Message, Queue,
     amqp::{Amqp, Options},
 };
 
-use super::site::{Place, millis};
+use super::site::{Place, distinct, millis};
 use crate::support::{Broker, eventually};
 
 const QUEUE: &str = "verdict";
@@ -52,8 +52,7 @@ impl Foreign {
     /// Publishes to verdict's queue, and waits until the broker has it.
     pub async fn publish(&self, properties: BasicProperties, body: &[u8]) {
         let options = BasicPublishOptions { mandatory: true, ..Default::default() };
-        let sent =
-            self.channel.basic_publish("".into(), QUEUE.into(), options, body, properties);
+        let sent = self.channel.basic_publish("".into(), QUEUE.into(), options, body, properties);
         let confirmation = sent.await.unwrap().await.unwrap();
         assert!(confirmation.is_ack(), "{confirmation:?}");
     }
@@ -128,7 +127,7 @@ impl Place for Vhost {
         left
     }
 
-    async fn dead(&self) -> Vec<Message> {
+    async fn dead(&self, _: usize) -> Vec<Message> {
         let foreign = self.foreign().await;
         let mut dead = Vec::new();
         let get = BasicGetOptions::default();
@@ -137,7 +136,7 @@ impl Place for Vhost {
         }
         // Closing gives them back.
         foreign.close().await;
-        dead
+        distinct(dead, "x-verdict-letter")
     }
 
     /// A queue that takes nothing, in the place of the right one.
@@ -151,6 +150,19 @@ impl Place for Vhost {
     async fn take_dead(&self) {
         let arguments = self.replaced.lock().unwrap().take();
         self.replace_dead(&arguments).await;
+    }
+
+    async fn leave(&self, message: Message) {
+        let foreign = self.foreign().await;
+        foreign.publish(properties(&message), &message.body).await;
+        foreign.close().await;
+    }
+
+    /// verdict publishes no more than the first, reads no more than the third, and the broker takes
+    /// still more.
+    fn sizes(&self) -> Vec<usize> {
+        let most = Options::default().max_message;
+        vec![most, most + 1, BODY_LIMIT, BODY_LIMIT + 1]
     }
 
     async fn give_up(&self, message: Message) {

@@ -1,6 +1,6 @@
 //! A site: one queue, one store, and workers that come and go.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{collections::HashSet, path::PathBuf, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use sqlx::{ConnectOptions, Connection, SqliteConnection, sqlite::SqliteConnectOptions};
@@ -28,19 +28,31 @@ use crate::{
 pub trait Place: Send + Sync {
     /// One more handle on the queue, as a process of its own would have.
     async fn open(&self) -> Arc<dyn Queue>;
-    /// Messages that are still somewhere, dead letters aside. No handle that receives is open.
+    /// Messages that are still somewhere, dead letters aside. No handle is open any more.
     async fn left(&self) -> usize;
-    /// The dead letters, as whoever watches them sees them.
-    async fn dead(&self) -> Vec<Message>;
-    /// From here on no dead letter is taken.
+    /// The dead letters, as whoever watches them sees them, each letter once. Looks for at least so
+    /// many, where it takes time until they are seen.
+    async fn dead(&self, least: usize) -> Vec<Message>;
+    /// How often a worker may go through the dead letters and leave others time to see them.
+    fn reconcile(&self) -> Duration {
+        millis(200)
+    }
+    /// From here on no dead letter is taken. Everything has been declared and is in use.
     async fn refuse_dead(&self);
     /// They are taken again.
     async fn take_dead(&self);
-    /// A message that the queue gives up by itself.
+    /// Puts a message there as a stranger would, past verdict's own limits.
+    async fn leave(&self, message: Message);
+    /// Bodies that a stranger can put there, up to the largest, around every limit on the way.
+    fn sizes(&self) -> Vec<usize>;
+    /// Puts a message there that the queue gives up by itself.
     async fn give_up(&self, message: Message);
     /// Ends the use of it; every handle is closed.
     async fn finish(self: Box<Self>);
 }
+
+/// Room for the headers of a message whose body is as large as can be.
+pub const HEADERS: usize = 1024;
 
 /// Store and queue of one test.
 pub struct Site {
@@ -74,7 +86,7 @@ impl Site {
         let db = Sqlite::open(&file, options).await.unwrap();
         let store: Arc<dyn Store> = Arc::new(SqliteStore::new(db.clone()));
         let clock = Clock::system();
-        let queue = place.open().await;
+        let (queue, reconcile) = (place.open().await, place.reconcile());
         // What is to be there is there from now on.
         queue.check().await.unwrap();
         Self {
@@ -90,7 +102,7 @@ impl Site {
                 sweep: millis(100),
                 // Messages do the work here, unless a test says otherwise.
                 sweep_margin: Duration::from_secs(3600),
-                reconcile: millis(200),
+                reconcile,
                 backoff: vec![millis(200)],
                 ..Options::default()
             },
@@ -162,7 +174,10 @@ impl Site {
 
     /// All letters, without their payloads, the newest first.
     pub async fn letters(&self) -> Vec<Letter> {
-        self.store.letters(&LetterFilter { limit: 1_000_000, ..LetterFilter::default() }).await.unwrap()
+        self.store
+            .letters(&LetterFilter { limit: 1_000_000, ..LetterFilter::default() })
+            .await
+            .unwrap()
     }
 
     /// Waits for the only letter, confirmed; the queue's watchers see it, with its id and reason.
@@ -202,19 +217,26 @@ impl Site {
     /// Stops the worker; the queue then holds no message any more but so many dead letters.
     pub async fn ends(self, hand: Hand, dead: usize) {
         hand.stop().await;
-        self.queue.close().await.unwrap();
-        assert_eq!(self.place.left().await, 0, "messages are left");
-        assert_eq!(self.place.dead().await.len(), dead, "dead letters");
-        self.close().await;
+        self.closes(0, dead).await;
     }
 
-    pub async fn close(self) {
+    /// Ends it without a worker; the queue holds so many messages and dead letters.
+    pub async fn closes(self, left: usize, dead: usize) {
         let Self { place, queue, store, runtime, db, .. } = self;
         queue.close().await.unwrap();
         drop((queue, store, runtime));
         db.close().await.unwrap();
+        assert_eq!(place.left().await, left, "messages are left");
+        assert_eq!(place.dead(dead).await.len(), dead, "dead letters");
         place.finish().await;
     }
+}
+
+/// Each letter once, by the header of its id: two of them are harmless while one is still open.
+pub fn distinct(mut dead: Vec<Message>, id: &str) -> Vec<Message> {
+    let mut seen = HashSet::new();
+    dead.retain(|message| message.header(id).is_none_or(|id| seen.insert(id.to_owned())));
+    dead
 }
 
 pub async fn unlock(mut other: SqliteConnection) {
