@@ -41,11 +41,11 @@ impl Place for File {
     async fn open(&self) -> Arc<dyn Queue> {
         let db = Sqlite::open(self.path(), SqliteOptions::default()).await.unwrap();
         let options =
-            Options { visibility: Duration::from_secs(2), poll: millis(10), ..Options::default() };
+            Options { visibility: Duration::from_secs(20), poll: millis(10), ..Options::default() };
         Arc::new(Embedded::open(db, options))
     }
 
-    async fn left(&self) -> usize {
+    async fn left(&self, _: usize) -> usize {
         let depth = self.open().await.depth().await.unwrap();
         let parts = [depth.ready, depth.in_hand, depth.delayed];
         usize::try_from(parts.into_iter().map(Option::unwrap).sum::<u64>()).unwrap()

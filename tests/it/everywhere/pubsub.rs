@@ -35,6 +35,7 @@ pub struct Project {
 
 pub async fn place() -> Project {
     let emulator = Emulator::shared();
+    eprintln!("PROJECT {}", emulator.project());
     let foreign = Foreign { endpoint: emulator.endpoint(), project: emulator.project().to_owned() };
     Project { emulator, foreign }
 }
@@ -141,8 +142,8 @@ impl Place for Project {
     }
 
     /// Longer than anything could be in hand that was neither settled nor extended.
-    async fn left(&self) -> usize {
-        self.foreign.look(NAME, 0, DEADLINE + Duration::from_secs(2)).await.len()
+    async fn left(&self, least: usize) -> usize {
+        self.foreign.look(NAME, least, DEADLINE + Duration::from_secs(4)).await.len()
     }
 
     async fn dead(&self, least: usize) -> Vec<Message> {

@@ -113,7 +113,7 @@ impl Place for Vhost {
         Arc::new(Amqp::open(&url, options, 4).unwrap())
     }
 
-    async fn left(&self) -> usize {
+    async fn left(&self, _: usize) -> usize {
         eventually("every connection is closed", async || {
             self.broker.connections().await.is_empty().then_some(())
         })
@@ -121,7 +121,9 @@ impl Place for Vhost {
         let foreign = self.foreign().await;
         let mut left = 0;
         for queue in self.broker.queues().await.iter().filter(|queue| queue.name != DEAD) {
-            left += foreign.ready(&queue.name).await as usize;
+            let ready = foreign.ready(&queue.name).await;
+            println!("{ready} in {}", queue.name);
+            left += ready as usize;
         }
         foreign.close().await;
         left

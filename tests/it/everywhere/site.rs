@@ -28,8 +28,9 @@ use crate::{
 pub trait Place: Send + Sync {
     /// One more handle on the queue, as a process of its own would have.
     async fn open(&self) -> Arc<dyn Queue>;
-    /// Messages that are still somewhere, dead letters aside. No handle is open any more.
-    async fn left(&self) -> usize;
+    /// Messages that are still somewhere, dead letters aside. Looks for at least so many, where it
+    /// takes time until they are seen. No handle is open any more.
+    async fn left(&self, least: usize) -> usize;
     /// The dead letters, as whoever watches them sees them, each letter once. Looks for at least so
     /// many, where it takes time until they are seen.
     async fn dead(&self, least: usize) -> Vec<Message>;
@@ -226,7 +227,7 @@ impl Site {
         queue.close().await.unwrap();
         drop((queue, store, runtime));
         db.close().await.unwrap();
-        assert_eq!(place.left().await, left, "messages are left");
+        assert_eq!(place.left(left).await, left, "messages are left");
         assert_eq!(place.dead(dead).await.len(), dead, "dead letters");
         place.finish().await;
     }

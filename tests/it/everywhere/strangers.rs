@@ -41,7 +41,7 @@ fn nested(levels: usize) -> AMQPValue {
     (0..levels).fold(inner, |inner, _| AMQPValue::FieldTable(table([("in", inner)])))
 }
 
-/// Every type there is, each at its ends.
+/// Every type there is, each at its ends; RabbitMQ takes no float that is no number.
 fn values() -> Vec<AMQPValue> {
     vec![
         AMQPValue::Boolean(true),
@@ -52,9 +52,9 @@ fn values() -> Vec<AMQPValue> {
         AMQPValue::LongUInt(u32::MAX),
         AMQPValue::LongLongInt(i64::MIN),
         AMQPValue::LongLongInt(i64::MAX),
-        AMQPValue::Float(f32::NAN),
+        AMQPValue::Float(f32::MIN),
         AMQPValue::Float(f32::MIN_POSITIVE),
-        AMQPValue::Double(f64::INFINITY),
+        AMQPValue::Double(f64::MIN),
         AMQPValue::Double(f64::MAX),
         AMQPValue::DecimalValue(DecimalValue { scale: u8::MAX, value: u32::MAX }),
         AMQPValue::DecimalValue(DecimalValue { scale: 0, value: 0 }),

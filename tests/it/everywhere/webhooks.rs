@@ -44,7 +44,11 @@ const EVENTS: &[(&str, &str, &str)] = &[
     ("installation_repositories", "added removed", "installation repositories_added:[stub]"),
     ("installation_target", "renamed", "account:user changes target_type:word installation"),
     ("issue_comment", "created edited deleted", "issue comment changes? repository installation?"),
-    ("issues", "opened edited labeled closed transferred", "issue label? assignee? repository"),
+    (
+        "issues",
+        "opened edited labeled closed transferred",
+        "issue label? assignee:user? repository",
+    ),
     ("label", "created edited deleted", "label changes? repository"),
     ("marketplace_purchase", "purchased cancelled", "marketplace_purchase effective_date:time"),
     ("member", "added removed edited", "member:user changes? repository"),
