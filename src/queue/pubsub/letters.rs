@@ -4,15 +4,16 @@ use std::{collections::HashSet, time::Duration};
 
 use google_cloud_pubsub::{
     model,
-    subscriber::{MessageStream, ShutdownBehavior, handler::Handler},
+    subscriber::{MessageStream, handler::Handler},
 };
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::{
     DeadLetter, DeadVisitor, Fate, QueueError,
     attributes::{LETTER, REASON, incoming, outgoing_letter},
     error::{bounded, classify, permanent, unacknowledged},
     link::{Link, To},
+    pump::HEARD,
 };
 use crate::base::{Clock, Fault};
 
@@ -41,13 +42,15 @@ impl Link {
             .set_max_outstanding_bytes(0_i64)
             .set_max_lease(LONGEST_VISIT)
             .set_max_lease_extension(self.options.ack_deadline)
-            .set_shutdown_behavior(ShutdownBehavior::NackImmediately)
             .build();
         let token = stream.shutdown_token();
         let mut visit = Visit { link: self, stream, seen: HashSet::new(), kept: Vec::new() };
         let visited = visit.run(visitor).await;
-        drop(visit);
-        // Tells the service which are gone, and gives the others back.
+        let Visit { stream, kept, .. } = visit;
+        drop(stream);
+        sleep(HEARD).await;
+        // Gives the others back, and tells the service which are gone.
+        drop(kept);
         let told = timeout(self.options.timeout, token.shutdown()).await;
         let visited = visited?;
         if told.is_err() {

@@ -25,6 +25,8 @@ pub enum Promise {
     HandBackUncounted,
     /// `deliveries` is exactly one more than the deliveries nobody settled.
     CountsExactly,
+    /// What is put off never comes before its time.
+    LaterKept,
     /// An unsettled delivery comes back by time alone, also while its holder lives.
     ComesBackByTime,
     /// `publish` can delay.
