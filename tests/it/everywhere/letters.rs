@@ -53,7 +53,7 @@ async fn unknown_workflows_become_letters(site: Site) {
 /// W3, E20: a run of a newer version waits for a worker that knows it, uncounted, and is given up
 /// after the wait.
 async fn a_run_of_an_unknown_version_waits_and_is_then_given_up(mut site: Site) {
-    site.options.version_wait = millis(1500);
+    site.options.version_wait = millis(6000);
     let hand = site.worker().await;
     let spec = NewSpec::new("play", 2, part("a")).id(id("a"));
     site.runtime.open(&Play::graph().unwrap(), spec).await.unwrap();
@@ -64,7 +64,7 @@ async fn a_run_of_an_unknown_version_waits_and_is_then_given_up(mut site: Site) 
     assert_eq!((head.status, head.version, head.executions), (RunStatus::Queued, 1, 0));
     assert_eq!(site.letters().await, []);
     let letter = site.only_letter().await;
-    assert!(site.now().since(began) >= millis(1500), "too early");
+    assert!(site.now().since(began) >= millis(6000), "too early");
     assert_eq!((letter.reason, letter.run), (LetterReason::UnsupportedVersion, Some(id("a"))));
     assert!(letter.error.contains("version 2 of workflow `play`"), "{}", letter.error);
     site.becomes("a", RunStatus::Failed).await;

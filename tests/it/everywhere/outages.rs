@@ -65,11 +65,11 @@ async fn a_store_that_goes_away_in_a_run_costs_it_nothing(mut site: Site) {
 }
 
 /// Half an hour of a store that can be read and not written to, under workers that are restarted
-/// every thirty seconds because they are not ready. Each takes what is there, cannot begin, and hands
+/// every ninety seconds because they are not ready. Each takes what is there, cannot begin, and hands
 /// it back.
 async fn half_an_hour_without_a_store_gives_nothing_up(site: Site) {
     const MESSAGES: u64 = 4;
-    const RESTARTS: usize = 60;
+    const RESTARTS: usize = 20;
     let names: Vec<_> = (0..MESSAGES).map(|n| format!("part {n}")).collect();
     let lock = site.lock_store().await;
     for name in &names {

@@ -8,7 +8,6 @@ use google_cloud_auth::credentials::{Credentials, anonymous};
 use google_cloud_pubsub::{
     client::{Publisher, Subscriber, SubscriptionAdmin, TopicAdmin},
     model,
-    subscriber::ShutdownBehavior,
 };
 use verdict::queue::{
     Message, Queue,
@@ -16,7 +15,7 @@ use verdict::queue::{
 };
 
 use super::site::{HEADERS, Place, distinct, millis};
-use crate::support::Emulator;
+use crate::support::{Emulator, pass};
 
 const NAME: &str = "verdict";
 const DEAD: &str = "verdict-dead";
@@ -25,7 +24,9 @@ const BACKOFF: Duration = millis(100);
 /// Bytes that the service takes in a request.
 const LARGEST: usize = 10_000_000;
 /// How long what must be there may take to come.
-const LONG: Duration = Duration::from_secs(20);
+const LONG: Duration = Duration::from_secs(30);
+/// How long the service takes to hear that a stream ended.
+const HEARD: Duration = millis(300);
 const DEADLINE: Duration = Duration::from_secs(10);
 
 pub struct Project {
@@ -35,7 +36,6 @@ pub struct Project {
 
 pub async fn place() -> Project {
     let emulator = Emulator::shared();
-    eprintln!("PROJECT {}", emulator.project());
     let foreign = Foreign { endpoint: emulator.endpoint(), project: emulator.project().to_owned() };
     Project { emulator, foreign }
 }
@@ -79,8 +79,9 @@ impl Foreign {
         let subscriber = Subscriber::builder().with_endpoint(&self.endpoint);
         let subscriber = subscriber.with_credentials(nobody()).build().await.unwrap();
         let stream = subscriber.subscribe(self.subscription(subscription));
-        let stream = stream.set_shutdown_behavior(ShutdownBehavior::NackImmediately);
+        let stream = stream.set_max_lease_extension(DEADLINE);
         let mut stream = stream.set_max_outstanding_messages(100_000_i64).build();
+        let token = stream.shutdown_token();
         let mut seen = BTreeMap::new();
         let mut held = Vec::new();
         loop {
@@ -92,8 +93,11 @@ impl Foreign {
             seen.insert(message.message_id, Message { headers, body: message.data });
             held.push(handler);
         }
+        drop(stream);
+        // What is given back before the service has heard of that comes down the same stream.
+        pass(HEARD).await;
         drop(held);
-        stream.shutdown_token().shutdown().await;
+        token.shutdown().await;
         seen.into_values().collect()
     }
 
@@ -107,18 +111,21 @@ impl Foreign {
         admin.with_credentials(nobody()).build().await.unwrap()
     }
 
-    /// Receives and gives back, until there is something in the other subscription.
+    /// Receives and gives back, until it is given up. Answers after how many deliveries.
     async fn give_back_until_dead(&self) -> usize {
         let subscriber = Subscriber::builder().with_endpoint(&self.endpoint);
         let subscriber = subscriber.with_credentials(nobody()).build().await.unwrap();
         let mut stream = subscriber.subscribe(self.subscription(NAME)).build();
         let mut deliveries = 0;
-        // Whether it is given up, the subscription of the dead letters tells.
-        while let Ok(Some(next)) = tokio::time::timeout(BACKOFF * 20, stream.next()).await {
+        loop {
+            let patience = if deliveries < ATTEMPTS as usize { LONG } else { BACKOFF * 20 };
+            let Ok(next) = tokio::time::timeout(patience, stream.next()).await else { break };
             deliveries += 1;
-            next.unwrap().1.nack();
+            next.unwrap().unwrap().1.nack();
         }
-        stream.shutdown_token().shutdown().await;
+        let token = stream.shutdown_token();
+        drop(stream);
+        token.shutdown().await;
         assert_eq!(self.look(DEAD, 1, millis(100)).await.len(), 1);
         deliveries
     }

@@ -69,7 +69,7 @@ impl Foreign {
         declared.unwrap().message_count()
     }
 
-    async fn declare(&self, queue: &str, arguments: &Value) {
+    async fn declare(&self, queue: &str, arguments: &Value) -> lapin::Result<()> {
         let mut table = FieldTable::default();
         for (name, value) in arguments.as_object().unwrap() {
             let value = match value {
@@ -79,7 +79,7 @@ impl Foreign {
             table.insert(name.as_str().into(), value);
         }
         let durable = QueueDeclareOptions { durable: true, ..Default::default() };
-        self.channel.queue_declare(queue.into(), durable, table).await.unwrap();
+        self.channel.queue_declare(queue.into(), durable, table).await.map(drop)
     }
 }
 
@@ -94,10 +94,15 @@ impl Vhost {
 
     /// Puts another queue in the place of the dead letters'.
     async fn replace_dead(&self, arguments: &Value) {
-        self.broker.delete_queue(DEAD).await;
-        let foreign = self.foreign().await;
-        foreign.declare(DEAD, arguments).await;
-        foreign.close().await;
+        // verdict makes it again as soon as it misses it.
+        eventually("the queue is replaced", async || {
+            self.broker.delete_queue(DEAD).await;
+            let foreign = self.foreign().await;
+            let declared = foreign.declare(DEAD, arguments).await;
+            foreign.close().await;
+            declared.ok()
+        })
+        .await;
     }
 }
 
@@ -121,9 +126,7 @@ impl Place for Vhost {
         let foreign = self.foreign().await;
         let mut left = 0;
         for queue in self.broker.queues().await.iter().filter(|queue| queue.name != DEAD) {
-            let ready = foreign.ready(&queue.name).await;
-            println!("{ready} in {}", queue.name);
-            left += ready as usize;
+            left += foreign.ready(&queue.name).await as usize;
         }
         foreign.close().await;
         left

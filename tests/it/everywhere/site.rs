@@ -215,8 +215,21 @@ impl Site {
         other
     }
 
-    /// Stops the worker; the queue then holds no message any more but so many dead letters.
+    /// Waits until the worker has taken what the queue has: the sweep may have been faster than a
+    /// message, which is then still to come.
+    async fn empties(&self) {
+        self.all_quiet().await;
+        eventually("the queue is empty", async || {
+            let depth = self.queue.depth().await.unwrap();
+            let (ready, delayed) = (depth.ready.unwrap_or(0), depth.delayed.unwrap_or(0));
+            (ready + delayed == 0).then_some(())
+        })
+        .await;
+    }
+
+    /// Stops the worker, once it has seen everything; the queue then holds no message any more but so many dead letters.
     pub async fn ends(self, hand: Hand, dead: usize) {
+        self.empties().await;
         hand.stop().await;
         self.closes(0, dead).await;
     }
