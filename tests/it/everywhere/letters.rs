@@ -55,9 +55,9 @@ async fn unknown_workflows_become_letters(site: Site) {
 async fn a_run_of_an_unknown_version_waits_and_is_then_given_up(mut site: Site) {
     site.options.version_wait = millis(6000);
     let hand = site.worker().await;
+    let began = site.now();
     let spec = NewSpec::new("play", 2, part("a")).id(id("a"));
     site.runtime.open(&Play::graph().unwrap(), spec).await.unwrap();
-    let began = site.now();
     site.post(Decoded::wake_message(id("a").as_str())).await;
     hand.counts("unknown_version", 1).await;
     let head = site.head("a").await.unwrap();

@@ -4,18 +4,22 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use google_cloud_auth::credentials::{Credentials, anonymous};
 use google_cloud_pubsub::{
-    client::{Publisher, Subscriber, SubscriptionAdmin, TopicAdmin},
+    client::{Publisher, SubscriptionAdmin, TopicAdmin},
     model,
 };
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::time::Instant;
 use verdict::queue::{
     Message, Queue,
     pubsub::{Options, PubSub},
 };
 
 use super::site::{HEADERS, Place, distinct, millis};
-use crate::support::{Emulator, pass};
+use crate::support::{Emulator, eventually};
 
 const NAME: &str = "verdict";
 const DEAD: &str = "verdict-dead";
@@ -25,8 +29,6 @@ const BACKOFF: Duration = millis(100);
 const LARGEST: usize = 10_000_000;
 /// How long what must be there may take to come.
 const LONG: Duration = Duration::from_secs(30);
-/// How long the service takes to hear that a stream ended.
-const HEARD: Duration = millis(300);
 const DEADLINE: Duration = Duration::from_secs(10);
 
 pub struct Project {
@@ -73,32 +75,51 @@ impl Foreign {
         publisher.publish(message).await.map_err(|error| error.to_string())
     }
 
-    /// Receives as many as `least`, and on until nothing has come for as long as `patience`; gives
-    /// everything back.
-    async fn look(&self, subscription: &str, least: usize, patience: Duration) -> Vec<Message> {
-        let subscriber = Subscriber::builder().with_endpoint(&self.endpoint);
-        let subscriber = subscriber.with_credentials(nobody()).build().await.unwrap();
-        let stream = subscriber.subscribe(self.subscription(subscription));
-        let stream = stream.set_max_lease_extension(DEADLINE);
-        let mut stream = stream.set_max_outstanding_messages(100_000_i64).build();
-        let token = stream.shutdown_token();
-        let mut seen = BTreeMap::new();
-        let mut held = Vec::new();
-        loop {
-            let patience = if seen.len() < least { LONG } else { patience };
-            let next = tokio::time::timeout(patience, stream.next()).await;
-            let Ok(Some(next)) = next else { break };
-            let (message, handler) = next.unwrap();
-            let headers = message.attributes.into_iter().collect();
-            seen.insert(message.message_id, Message { headers, body: message.data });
-            held.push(handler);
+    async fn post(&self, subscription: &str, verb: &str, body: Value) -> Value {
+        let url = format!("{}/v1/{}:{verb}", self.endpoint, self.subscription(subscription));
+        let http = reqwest::Client::builder().no_proxy().build().unwrap();
+        let request = http.post(url).header("content-type", "application/json");
+        let answer = request.body(body.to_string()).send().await.unwrap();
+        serde_json::from_str(&answer.text().await.unwrap()).unwrap()
+    }
+
+    /// Whatever is there now, one request after the other: a stream that ends may keep messages
+    /// from everybody for a while.
+    async fn pull(&self, subscription: &str) -> Vec<Received> {
+        let ask = json!({"maxMessages": 1000, "returnImmediately": true});
+        let pulled = self.post(subscription, "pull", ask).await;
+        serde_json::from_value::<Pulled>(pulled).unwrap().received_messages
+    }
+
+    async fn give_back(&self, subscription: &str, ids: Vec<String>) {
+        if !ids.is_empty() {
+            let ask = json!({"ackIds": ids, "ackDeadlineSeconds": 0});
+            self.post(subscription, "modifyAckDeadline", ask).await;
         }
-        drop(stream);
-        // What is given back before the service has heard of that comes down the same stream.
-        pass(HEARD).await;
-        drop(held);
-        token.shutdown().await;
-        seen.into_values().collect()
+    }
+
+    /// Receives as many as `least`, and on until nothing new has come for as long as `patience`;
+    /// gives everything back.
+    async fn look(&self, subscription: &str, least: usize, patience: Duration) -> Vec<Message> {
+        let (mut seen, mut held, mut last) = (BTreeMap::new(), Vec::new(), Instant::now());
+        eventually("nothing more comes", async || {
+            for Received { ack_id, message } in self.pull(subscription).await {
+                held.push(ack_id);
+                if seen.insert(message.message_id.clone(), message).is_none() {
+                    last = Instant::now();
+                }
+            }
+            let patience = if seen.len() < least { LONG } else { patience };
+            (last.elapsed() >= patience).then_some(())
+        })
+        .await;
+        self.give_back(subscription, held).await;
+        seen.into_values().map(Foreign::message).collect()
+    }
+
+    fn message(carried: Carried) -> Message {
+        let body = BASE64_STANDARD.decode(carried.data).unwrap();
+        Message { headers: carried.attributes, body: body.into() }
     }
 
     async fn topics(&self) -> TopicAdmin {
@@ -113,22 +134,42 @@ impl Foreign {
 
     /// Receives and gives back, until it is given up. Answers after how many deliveries.
     async fn give_back_until_dead(&self) -> usize {
-        let subscriber = Subscriber::builder().with_endpoint(&self.endpoint);
-        let subscriber = subscriber.with_credentials(nobody()).build().await.unwrap();
-        let mut stream = subscriber.subscribe(self.subscription(NAME)).build();
         let mut deliveries = 0;
-        loop {
-            let patience = if deliveries < ATTEMPTS as usize { LONG } else { BACKOFF * 20 };
-            let Ok(next) = tokio::time::timeout(patience, stream.next()).await else { break };
-            deliveries += 1;
-            next.unwrap().unwrap().1.nack();
-        }
-        let token = stream.shutdown_token();
-        drop(stream);
-        token.shutdown().await;
+        eventually("it is given up", async || {
+            let pulled = self.pull(NAME).await;
+            deliveries += pulled.len();
+            self.give_back(NAME, pulled.into_iter().map(|received| received.ack_id).collect())
+                .await;
+            (deliveries >= ATTEMPTS as usize).then_some(())
+        })
+        .await;
         assert_eq!(self.look(DEAD, 1, millis(100)).await.len(), 1);
         deliveries
     }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Pulled {
+    #[serde(default)]
+    received_messages: Vec<Received>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Received {
+    ack_id: String,
+    message: Carried,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Carried {
+    message_id: String,
+    #[serde(default)]
+    data: String,
+    #[serde(default)]
+    attributes: BTreeMap<String, String>,
 }
 
 #[async_trait(?Send)]

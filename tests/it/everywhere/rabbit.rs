@@ -1,7 +1,7 @@
 //! RabbitMQ as a place: a virtual host of its own, with quorum queues that give a message up at the
 //! tenth delivery that nobody settled.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use lapin::{
@@ -13,6 +13,7 @@ use lapin::{
     types::{AMQPValue, FieldTable},
 };
 use serde_json::Value;
+use tokio::time::Instant;
 use verdict::queue::{
     BODY_LIMIT, Message, Queue,
     amqp::{Amqp, Options},
@@ -24,6 +25,8 @@ use crate::support::{Broker, eventually};
 const QUEUE: &str = "verdict";
 const DEAD: &str = "verdict.dead";
 const LIMIT: u32 = 10;
+/// How long what must be there may take to be seen.
+const LONG: Duration = Duration::from_secs(30);
 
 pub struct Vhost {
     broker: Broker,
@@ -92,6 +95,18 @@ impl Vhost {
         Foreign::new(&self.url()).await
     }
 
+    async fn dead_now(&self) -> Vec<Message> {
+        let foreign = self.foreign().await;
+        let mut dead = Vec::new();
+        let get = BasicGetOptions::default();
+        while let Some(found) = foreign.channel.basic_get(DEAD.into(), get).await.unwrap() {
+            dead.push(message(&found.delivery.properties, &found.delivery.data));
+        }
+        // Closing gives them back.
+        foreign.close().await;
+        dead
+    }
+
     /// Puts another queue in the place of the dead letters'.
     async fn replace_dead(&self, arguments: &Value) {
         // verdict makes it again as soon as it misses it.
@@ -132,16 +147,14 @@ impl Place for Vhost {
         left
     }
 
-    async fn dead(&self, _: usize) -> Vec<Message> {
-        let foreign = self.foreign().await;
-        let mut dead = Vec::new();
-        let get = BasicGetOptions::default();
-        while let Some(found) = foreign.channel.basic_get(DEAD.into(), get).await.unwrap() {
-            dead.push(message(&found.delivery.properties, &found.delivery.data));
-        }
-        // Closing gives them back.
-        foreign.close().await;
-        distinct(dead, "x-verdict-letter")
+    /// What a worker is looking at, nobody else sees.
+    async fn dead(&self, least: usize) -> Vec<Message> {
+        let began = Instant::now();
+        eventually("the dead letters are seen", async || {
+            let dead = distinct(self.dead_now().await, "x-verdict-letter");
+            (dead.len() >= least || began.elapsed() > LONG).then_some(dead)
+        })
+        .await
     }
 
     /// A queue that takes nothing, in the place of the right one.
