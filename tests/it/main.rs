@@ -5,6 +5,7 @@
 mod config;
 mod crash;
 mod deploy;
+mod everywhere;
 mod examples;
 mod fuzz;
 mod graph;
