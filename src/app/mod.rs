@@ -88,6 +88,8 @@ impl App {
                 let options = embedded::Options { visibility, ..embedded::Options::default() };
                 Arc::new(embedded::Embedded::open(file, options))
             }
+            #[cfg(feature = "amqp")]
+            QueueUrl::Amqp(url) => Arc::new(amqp(url.expose(), &settings)?),
             other => return Err(AppError::new("queue.url", format!("{other} is not built in"))),
         };
         let runtime = Runtime::new(store, Clock::system(), &owner::this_process())
@@ -125,6 +127,15 @@ impl App {
             }
         }
     }
+}
+
+/// A worker holds what it works on, and nothing ahead of that.
+#[cfg(feature = "amqp")]
+fn amqp(url: &str, settings: &Settings) -> Result<crate::queue::amqp::Amqp, AppError> {
+    let prefetch = u16::try_from(settings.worker.concurrency).unwrap_or(u16::MAX);
+    let options = settings.queue.amqp.clone();
+    crate::queue::amqp::Amqp::open(url, options, prefetch)
+        .map_err(|error| AppError::new("queue", error))
 }
 
 /// Each database file is opened once and shared: one writer groups what all its users write.
