@@ -18,7 +18,7 @@ pub use process::Process;
 pub use proxy::Proxy;
 pub use pubsub::Emulator;
 pub use rabbit::{Broker, Queue};
-pub use rest::{barrier, hold_messages, lift, rows, stuck};
+pub use rest::{barrier, completed, hold_messages, lift, rows, stuck};
 
 use std::time::Duration;
 

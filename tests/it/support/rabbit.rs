@@ -105,6 +105,37 @@ impl Broker {
         self.ask(Method::DELETE, &self.path("queues", name), Value::Null).await;
     }
 
+    /// Makes a durable queue, as somebody would by hand.
+    pub async fn create_queue(&self, name: &str, arguments: &Value) {
+        let body = json!({ "durable": true, "arguments": arguments });
+        self.ask(Method::PUT, &self.path("queues", name), body).await;
+    }
+
+    /// Waits until nothing is left of the queue `name` and of those that belong to it: nothing ready,
+    /// nothing in anybody's hands, nothing delayed, no dead letter.
+    pub async fn empty(&self, name: &str) {
+        let mut last = Vec::new();
+        let found = tokio::time::timeout(PATIENCE, async {
+            loop {
+                last = self.queues().await;
+                let ours = last.iter().filter(|queue| queue.name.starts_with(name));
+                if ours.clone().count() > 0 && ours.clone().all(|queue| queue.messages == 0) {
+                    return;
+                }
+                super::pass(std::time::Duration::from_millis(50)).await;
+            }
+        });
+        let found = found.await;
+        assert!(found.is_ok(), "something is left: {last:#?}");
+    }
+
+    /// Whether the user may declare and delete things in the virtual host, or only use them.
+    pub async fn allow_declaring(&self, allowed: bool) {
+        let configure = if allowed { ".*" } else { "" };
+        let what = json!({ "configure": configure, "write": ".*", "read": ".*" });
+        self.ask(Method::PUT, &self.path("permissions", "guest"), what).await;
+    }
+
     /// The names of the open connections.
     pub async fn connections(&self) -> Vec<String> {
         let path = format!("/api/vhosts/{}/connections", self.vhost);

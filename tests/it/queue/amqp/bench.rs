@@ -20,7 +20,10 @@ use crate::support::Broker;
 const CANNOT: &[(Promise, &str)] = &[
     (Promise::HandedBackFirst, "the broker has sent others ahead by then, up to the prefetch"),
     (Promise::HandBackUncounted, "the broker counts every return, whoever asked for it"),
-    (Promise::CountsExactly, "what was fetched ahead counts too, and a classic queue only says `again`"),
+    (
+        Promise::CountsExactly,
+        "what was fetched ahead counts too, and a classic queue only says `again`",
+    ),
     (Promise::ComesBackByTime, "the broker takes a message back when its channel ends"),
     (Promise::LetterOnce, "the broker looks into no message"),
     (Promise::Wound, "the broker has its own clock"),

@@ -46,7 +46,10 @@ async fn strangers_are_seen() {
     let (connection, channel) = foreign(&broker).await;
     let options = BasicPublishOptions::default();
     let properties = BasicProperties::default();
-    channel.basic_publish("".into(), "verdict.dead".into(), options, b"odd", properties).await.unwrap();
+    channel
+        .basic_publish("".into(), "verdict.dead".into(), options, b"odd", properties)
+        .await
+        .unwrap();
     let letters = eventually("it is seen", async || {
         let letters = peek_dead(&*queue, 9).await.unwrap();
         (!letters.is_empty()).then_some(letters)

@@ -31,7 +31,8 @@ pub fn open(broker: &Broker, options: Options) -> Arc<dyn Queue> {
 
 /// Somebody else's connection and channel.
 async fn foreign(broker: &Broker) -> (Connection, Channel) {
-    let connection = Connection::connect(&broker.url(), ConnectionProperties::default()).await.unwrap();
+    let connection =
+        Connection::connect(&broker.url(), ConnectionProperties::default()).await.unwrap();
     let channel = connection.create_channel().await.unwrap();
     (connection, channel)
 }

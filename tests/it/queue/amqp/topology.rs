@@ -97,7 +97,8 @@ async fn diagnosis_of_a_sound_queue() {
     assert!(rows.iter().all(|row| row.found.is_ok()), "{rows:?}");
     let what: Vec<_> = rows.iter().map(|row| row.what).collect();
     let topology = ["topology"; 4];
-    let expected = [&["reach", "login"][..], &topology, &["publish", "consume", "blocked"]].concat();
+    let expected =
+        [&["reach", "login"][..], &topology, &["publish", "consume", "blocked"]].concat();
     assert_eq!(what, expected);
     assert_eq!(take(&*queue).await.deliveries, 1);
     drop(queue);
@@ -133,8 +134,12 @@ async fn bound_to_an_exchange() {
 
     let (connection, channel) = foreign(&broker).await;
     let durable = ExchangeDeclareOptions { durable: true, ..Default::default() };
-    let declared =
-        channel.exchange_declare("events".into(), ExchangeKind::Topic, durable, FieldTable::default());
+    let declared = channel.exchange_declare(
+        "events".into(),
+        ExchangeKind::Topic,
+        durable,
+        FieldTable::default(),
+    );
     declared.await.unwrap();
     eventually("the exchange is found", async || queue.check().await.ok()).await;
     for (key, body) in [("push.x", "not this"), ("pull.opened", "this")] {
