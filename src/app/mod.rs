@@ -90,6 +90,12 @@ impl App {
             }
             #[cfg(feature = "amqp")]
             QueueUrl::Amqp(url) => Arc::new(amqp(url.expose(), &settings)?),
+            #[cfg(feature = "pubsub")]
+            QueueUrl::PubSub { project, subscription, topic } => {
+                let names = (project.as_str(), subscription.as_str(), topic.as_deref());
+                Arc::new(pubsub(names, &settings)?)
+            }
+            #[cfg(not(all(feature = "amqp", feature = "pubsub")))]
             other => return Err(AppError::new("queue.url", format!("{other} is not built in"))),
         };
         let runtime = Runtime::new(store, Clock::system(), &owner::this_process())
@@ -136,6 +142,20 @@ fn amqp(url: &str, settings: &Settings) -> Result<crate::queue::amqp::Amqp, AppE
     let options = settings.queue.amqp.clone();
     crate::queue::amqp::Amqp::open(url, options, prefetch)
         .map_err(|error| AppError::new("queue", error))
+}
+
+/// The queue at Pub/Sub. PUBSUB_EMULATOR_HOST is what every client of Pub/Sub reads.
+#[cfg(feature = "pubsub")]
+fn pubsub(
+    (project, subscription, topic): (&str, &str, Option<&str>),
+    settings: &Settings,
+) -> Result<crate::queue::pubsub::PubSub, AppError> {
+    let mut options = settings.queue.pubsub.clone();
+    let told = || std::env::var("PUBSUB_EMULATOR_HOST").ok();
+    options.emulator = options.emulator.or_else(told).filter(|host| !host.is_empty());
+    let prefetch = settings.worker.concurrency;
+    crate::queue::pubsub::PubSub::open(project, subscription, topic, options, prefetch)
+        .map_err(|error| AppError::new("queue.url", error))
 }
 
 /// Each database file is opened once and shared: one writer groups what all its users write.

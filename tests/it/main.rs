@@ -5,6 +5,7 @@
 mod chaos;
 mod config;
 mod crash;
+mod deploy;
 mod examples;
 mod fuzz;
 mod graph;

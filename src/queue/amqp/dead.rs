@@ -2,7 +2,7 @@
 
 use lapin::{
     message::BasicGetMessage,
-    options::{BasicAckOptions, BasicGetOptions},
+    options::{BasicAckOptions, BasicGetOptions, BasicNackOptions},
 };
 use tokio::time::timeout;
 
@@ -19,6 +19,8 @@ use crate::base::{Clock, Fault};
 
 /// What a letter that came without its whole message says about the rest.
 const IN_THE_STORE: &str = "in the store";
+/// Letters beyond twice the broker's count that a visit goes on for.
+const UNCOUNTED: u64 = 1000;
 
 impl Inner {
     pub(super) async fn publish_dead(&self, letter: DeadLetter) -> Result<(), QueueError> {
@@ -51,7 +53,8 @@ impl Inner {
         let there = feed::ready(self, &live, &self.topology.dead).await?;
         let channel = self.in_time(&live, open(&live.connection)).await?;
         let mut visited = Ok(());
-        for _ in 0..there {
+        // What an earlier visit gave back may not be counted yet; what keeps coming must not keep us.
+        for _ in 0..there.saturating_mul(2).saturating_add(UNCOUNTED) {
             let Some(message) = self.get(&live, &channel).await? else { break };
             match self.show(&live, message, visitor).await {
                 Ok(Fate::Stop) => break,
@@ -62,12 +65,12 @@ impl Inner {
                 }
             }
         }
-        // What was not acknowledged is back when the broker has answered.
+        // Everything that was not acknowledged goes back, before the broker answers.
         let closing = async {
-            channel
-                .close(200, "seen".into())
-                .await
-                .map_err(|error| fault("closing a channel", &error))
+            let all = BasicNackOptions { multiple: true, requeue: true };
+            let failed = |error| fault("putting dead letters back", &error);
+            channel.basic_nack(0, all).await.map_err(failed)?;
+            channel.close(200, "seen".into()).await.map_err(failed)
         };
         self.in_time(&live, closing).await?;
         visited

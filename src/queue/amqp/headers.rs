@@ -185,8 +185,10 @@ fn json(value: &AMQPValue) -> Value {
 }
 
 fn number(text: String) -> Value {
-    let number = serde_json::from_str(&text).ok().filter(Value::is_number);
-    number.filter(|number| number.to_string() == text).unwrap_or(Value::String(text))
+    match serde_json::from_str(&text) {
+        Ok(Value::Number(number)) if number.to_string().as_str() == text.as_str() => number.into(),
+        _ => text.into(),
+    }
 }
 
 /// `value` with the point `scale` digits from the right.

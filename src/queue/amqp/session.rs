@@ -162,13 +162,6 @@ impl Session {
         self.state.lock().await.live.clone().filter(|live| live.is_alive())
     }
 
-    /// Closes the connection in good order.
-    pub(super) async fn close(&self) {
-        if let Some(live) = self.state.lock().await.live.take() {
-            let _ = timeout(self.limit, live.connection.close(200, "closed".into())).await;
-        }
-    }
-
     fn keep(&self, state: &mut State, live: Live) -> Arc<Live> {
         (state.backoff, state.not_before) = (backoff(), None);
         state.made += 1;

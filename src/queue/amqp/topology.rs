@@ -210,8 +210,10 @@ impl<'a> Difference<'a> {
 
     fn sentence(&self, queue: &str) -> String {
         let Self { argument, expected, found } = self;
+        // The broker names the first argument that differs; some of them only quorum queues have.
+        let other_type = *argument == "x-queue-type" || [*expected, *found].contains(&"none");
         let setting = match *argument {
-            "x-queue-type" => "set queue.amqp.queue_type to what it has",
+            _ if other_type => "set queue.amqp.queue_type to the type it has",
             "x-delivery-limit" => "set queue.amqp.delivery_limit to what it has",
             _ => "choose another name with `?queue=NAME` in queue.url",
         };

@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use google_cloud_auth::credentials::{Credentials, anonymous};
-use google_cloud_gax::retry_policy::{LimitedAttemptCount, RetryPolicyExt};
+use google_cloud_gax::{
+    exponential_backoff::{ExponentialBackoff, ExponentialBackoffBuilder},
+    retry_policy::{LimitedAttemptCount, RetryPolicyExt},
+};
 use google_cloud_pubsub::{
     client::{BasePublisher, Publisher, SchemaService, Subscriber, SubscriptionAdmin, TopicAdmin},
     model::Subscription,
@@ -30,6 +33,11 @@ fn policy() -> LimitedAttemptCount<RetryableErrors> {
     RetryableErrors.with_attempt_limit(3)
 }
 
+fn pauses() -> ExponentialBackoff {
+    let builder = ExponentialBackoffBuilder::new().with_initial_delay(Duration::from_millis(100));
+    builder.with_maximum_delay(Duration::from_secs(1)).clamp()
+}
+
 macro_rules! built {
     ($builder:expr, $emulator:expr) => {{
         let builder = $builder;
@@ -49,13 +57,21 @@ impl Clients {
     pub(super) async fn build(options: &Options) -> Result<Self, QueueError> {
         let emulator = &options.emulator;
         Ok(Self {
-            topics: built!(TopicAdmin::builder().with_retry_policy(policy()), emulator),
+            topics: built!(
+                TopicAdmin::builder().with_retry_policy(policy()).with_backoff_policy(pauses()),
+                emulator
+            ),
             subscriptions: built!(
-                SubscriptionAdmin::builder().with_retry_policy(policy()),
+                SubscriptionAdmin::builder()
+                    .with_retry_policy(policy())
+                    .with_backoff_policy(pauses()),
                 emulator
             ),
             subscriber: built!(Subscriber::builder(), emulator),
-            permissions: built!(SchemaService::builder().with_retry_policy(policy()), emulator),
+            permissions: built!(
+                SchemaService::builder().with_retry_policy(policy()).with_backoff_policy(pauses()),
+                emulator
+            ),
             base: built!(
                 BasePublisher::builder()
                     .with_retry_policy(RetryableErrors.with_time_limit(options.timeout)),

@@ -49,7 +49,7 @@ impl Link {
         if let Some(clients) = &*clients {
             return Ok(clients.clone());
         }
-        let built = Arc::new(Clients::build(&self.options).await?);
+        let built = Arc::new(Box::pin(Clients::build(&self.options)).await?);
         *clients = Some(built.clone());
         Ok(built)
     }
@@ -98,7 +98,8 @@ impl Link {
 
     async fn make(&self) -> Result<Ready, QueueError> {
         let clients = self.clients().await?;
-        let (topic, accepted) = topology::ensure(&clients, &self.names, &self.options).await?;
+        let (topic, accepted) =
+            Box::pin(topology::ensure(&clients, &self.names, &self.options)).await?;
         if !accepted.is_empty() && !self.noted.swap(true, Ordering::Relaxed) {
             let (subscription, accepted) = (self.names.main(), accepted.join("; "));
             tracing::info!(subscription, accepted, "the subscription differs, which is accepted");

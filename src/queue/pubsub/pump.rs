@@ -90,6 +90,10 @@ pub(super) struct Pump {
     /// A stream broke, and none was opened since.
     broken: bool,
     closed: bool,
+    /// Nobody asks: whatever comes goes back.
+    resting: bool,
+    /// Whether acknowledgements are confirmed.
+    exact: bool,
     asked: Instant,
     heard: Instant,
 }
@@ -115,6 +119,8 @@ impl Pump {
             backoff: Backoff::default(),
             broken: false,
             closed: false,
+            resting: false,
+            exact: false,
             asked: Instant::now(),
             heard: Instant::now(),
         }
@@ -147,9 +153,12 @@ impl Pump {
             }
             Call::Wait(waiter) => {
                 self.asked = Instant::now();
+                self.resting = false;
                 self.waiting.push_back(waiter);
             }
-            Call::Return(taken) if self.stream.is_some() => self.buffered.push_front(*taken),
+            Call::Return(taken) if self.stream.is_some() && !self.resting => {
+                self.buffered.push_front(*taken)
+            }
             Call::Return(taken) => self.give_back(*taken),
             Call::Close(done) => self.close(done),
         }
@@ -172,7 +181,11 @@ impl Pump {
         let attempt = handler.delivery_attempt().and_then(|n| u32::try_from(n).ok());
         let (message, origin) = incoming(message);
         let (attempt, grip) = (attempt.unwrap_or(1).max(1), Grip::Handler(handler));
-        let slot = self.slots.clone().try_acquire_owned().ok();
+        self.exact = matches!(grip, Grip::Handler(Handler::ExactlyOnce(_)));
+        let slot = match self.resting {
+            true => None,
+            false => self.slots.clone().try_acquire_owned().ok(),
+        };
         let taken = Taken { message, origin, attempt, grip, source, slot };
         match taken.slot {
             Some(_) => self.buffered.push_back(taken),
@@ -248,8 +261,22 @@ impl Pump {
             stream.source.lose();
         }
         self.looking = None;
+        self.give_back_buffered();
+    }
+
+    fn give_back_buffered(&mut self) {
         for taken in std::mem::take(&mut self.buffered) {
             self.give_back(taken);
+        }
+    }
+
+    /// Keeps nothing from others. A stream whose acknowledgements are confirmed must outlive what
+    /// came from it: its client forgets the last one otherwise.
+    fn rest(&mut self) {
+        self.resting = true;
+        self.give_back_buffered();
+        if !self.exact || self.slots.available_permits() == self.prefetch {
+            self.stop(false);
         }
     }
 
@@ -273,8 +300,8 @@ impl Pump {
         self.waiting.retain(|waiter| !waiter.is_closed());
         if !self.waiting.is_empty() {
             self.asked = Instant::now();
-        } else if self.asked.elapsed() >= IDLE && self.stream.is_some() {
-            self.stop(false);
+        } else if self.stream.is_some() && (self.closed || self.asked.elapsed() >= IDLE) {
+            self.rest();
         }
     }
 
@@ -321,7 +348,7 @@ impl Pump {
 
     fn close(&mut self, done: oneshot::Sender<()>) {
         self.closed = true;
-        self.stop(false);
+        self.rest();
         let closed = QueueError::Fault(Fault::outage("Pub/Sub: the queue has been closed"));
         for waiter in self.waiting.drain(..) {
             let _ = waiter.send(Err(closed.clone()));

@@ -42,9 +42,6 @@ impl PubSub {
         prefetch: usize,
     ) -> Result<Self, QueueError> {
         let names = Names::new(project, subscription, topic, &options)?;
-        if let Some((name, why)) = options.fault() {
-            return Err(QueueError::Fault(Fault::permanent(format!("queue.pubsub.{name}: {why}"))));
-        }
         let held = Held::new(options.ack_deadline);
         let (link, streams) = (Link::new(names, options), TaskTracker::new());
         let shared = Arc::new(Shared { link, held, streams });

@@ -135,9 +135,9 @@ async fn create(clients: &Clients, wanted: Subscription) -> Result<Subscription,
     }
 }
 
-/// The acknowledgement deadline, in whole seconds.
+/// The acknowledgement deadline, in whole seconds and within what Pub/Sub takes.
 pub(super) fn seconds(options: &Options) -> i32 {
-    i32::try_from(options.ack_deadline.as_secs()).unwrap_or(600)
+    i32::try_from(options.ack_deadline.as_secs().clamp(10, 600)).unwrap_or(600)
 }
 
 fn missing(path: &str, command: &str) -> QueueError {

@@ -44,7 +44,7 @@ pub enum Promise {
 }
 
 /// One queue of its own, and what the suite must know about it.
-#[async_trait]
+#[async_trait(?Send)]
 pub trait Bench: Send + Sync {
     /// One more handle on the queue. Dropping it is what a crash of its process would be.
     async fn open(&self) -> Arc<dyn Queue>;
@@ -132,7 +132,7 @@ impl EmbeddedBench {
     }
 }
 
-#[async_trait]
+#[async_trait(?Send)]
 impl Bench for EmbeddedBench {
     async fn open(&self) -> Arc<dyn Queue> {
         let db = match &self.shared {

@@ -7,3 +7,5 @@ mod conformance;
 mod decode;
 mod embedded;
 mod processes;
+#[cfg(feature = "pubsub")]
+mod pubsub;

@@ -3,19 +3,20 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
+use tokio::sync::Mutex;
 use verdict::{
     base::{Clock, Timestamp},
     queue::{
         Queue,
-        amqp::{Options, QueueType},
+        amqp::{Amqp, Options, QueueType},
     },
 };
 
 use super::{
     super::bench::{Bench, Promise},
-    open, options,
+    options,
 };
-use crate::support::Broker;
+use crate::support::{Broker, Proxy};
 
 const CANNOT: &[(Promise, &str)] = &[
     (Promise::HandedBackFirst, "the broker has sent others ahead by then, up to the prefetch"),
@@ -32,6 +33,7 @@ const CANNOT: &[(Promise, &str)] = &[
 
 pub struct AmqpBench {
     broker: Broker,
+    proxy: Mutex<Proxy>,
     options: Options,
 }
 
@@ -47,13 +49,16 @@ pub async fn classic() -> AmqpBench {
 
 async fn bench(queue_type: QueueType) -> AmqpBench {
     let options = Options { queue_type, ..options() };
-    AmqpBench { broker: Broker::shared().await, options }
+    let broker = Broker::shared().await;
+    let proxy = Mutex::new(Proxy::new(broker.address()));
+    AmqpBench { broker, proxy, options }
 }
 
-#[async_trait]
+#[async_trait(?Send)]
 impl Bench for AmqpBench {
     async fn open(&self) -> Arc<dyn Queue> {
-        open(&self.broker, self.options.clone())
+        let url = self.broker.url_through(self.proxy.lock().await.address());
+        Arc::new(Amqp::open(&url, self.options.clone(), 64).unwrap())
     }
 
     fn cannot(&self) -> &[(Promise, &str)] {
@@ -63,8 +68,9 @@ impl Bench for AmqpBench {
     async fn pass(&self, _: Duration) {}
 
     async fn take_away(&self) {
-        // The connection that consumes, and the one that publishes.
-        self.broker.close_connections(2).await;
+        let mut proxy = self.proxy.lock().await;
+        proxy.cut().await;
+        proxy.mend();
     }
 
     fn now(&self) -> Timestamp {

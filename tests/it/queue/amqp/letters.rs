@@ -29,7 +29,7 @@ async fn the_brokers_own_are_seen_and_removed() {
     .await;
     let (id, reason) = (message.digest(), "delivery_limit".to_owned());
     let expected = DeadLetter { id: id.clone(), reason, by_broker: true, message };
-    assert_eq!(letters, [expected.clone()]);
+    assert_eq!(letters, std::slice::from_ref(&expected));
     assert_eq!(peek_dead(&*queue, 9).await.unwrap(), [expected]);
     assert_eq!(queue.remove_dead(&[id]).await.unwrap(), 1);
     assert_eq!(queue.depth().await.unwrap().dead, Some(0));

@@ -77,7 +77,7 @@ async fn mismatch_names_the_argument() {
     }
     let classic = open(&broker, Options { queue_type: QueueType::Classic, ..options() });
     let said = classic.check().await.unwrap_err().to_string();
-    assert!(said.contains("x-queue-type") || said.contains("x-delivery-limit"), "{said}");
+    assert!(said.contains("queue.amqp.queue_type") && said.contains("expects none"), "{said}");
     let rows = ours.diagnose().await;
     let wrong: Vec<_> = rows.iter().filter(|row| row.found.is_err()).collect();
     assert_eq!(wrong.len(), 1, "{rows:?}");
