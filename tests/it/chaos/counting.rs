@@ -24,7 +24,7 @@ use verdict::{
     workflows::{Admission, Event, Start, Workflow, read_input},
 };
 
-use crate::support::{eventually, pass};
+use crate::support::{pass, until};
 
 /// Numbers from here on stand still in `ingest` until the [gate](open_gate) is open.
 pub const HELD: u64 = 1_000_000;
@@ -63,7 +63,7 @@ async fn node(context: Context<Count, PathBuf>) -> Result<String, NodeError> {
     match &**context.node() {
         "ingest" if (HELD..FAILING).contains(&number) => {
             let gate = context.deps().join("gate");
-            eventually("the gate opens", async || gate.exists().then_some(())).await;
+            until("the gate opens", || gate.exists()).await;
         }
         "judge" if number >= FAILING => return Err(Fault::permanent("as wanted").into()),
         "publish" => {

@@ -13,7 +13,7 @@ use std::{
 use tempfile::TempDir;
 use tokio::{
     task::{JoinHandle, JoinSet},
-    time::{MissedTickBehavior, interval},
+    time::{Instant, MissedTickBehavior, interval},
 };
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 use verdict::{
@@ -30,7 +30,7 @@ use super::{
 };
 use crate::{
     crash::wanted,
-    support::{completed, eventually, rows},
+    support::{PATIENCE, completed, eventually, pass, rows},
 };
 
 /// A worker in this process, on a store of its own.
@@ -243,17 +243,18 @@ async fn lane(queue: Arc<dyn Queue>, shared: Arc<Shared>, stop: CancellationToke
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     while stop.run_until_cancelled(tick.tick()).await.is_some() {
         let number = shared.next.fetch_add(1, Ordering::Relaxed);
-        eventually("the queue takes an event", async || {
-            match queue.publish(message(number), Duration::ZERO).await {
-                Ok(()) => Some(()),
-                Err(error) => {
-                    assert!(error.is_transient(), "not for good, but: {error}");
-                    shared.refused.fetch_add(1, Ordering::Relaxed);
-                    None
-                }
-            }
-        })
-        .await;
+        put(&*queue, number, &shared.refused).await;
         shared.taken.lock().unwrap().insert(number);
+    }
+}
+
+/// Publishes one event again and again, until the queue has taken it.
+async fn put(queue: &dyn Queue, number: u64, refused: &AtomicU64) {
+    let began = Instant::now();
+    while let Err(error) = queue.publish(message(number), Duration::ZERO).await {
+        assert!(error.is_transient(), "not for good, but: {error}");
+        assert!(began.elapsed() < PATIENCE, "event {number} is refused: {error}");
+        refused.fetch_add(1, Ordering::Relaxed);
+        pass(Duration::from_millis(10)).await;
     }
 }

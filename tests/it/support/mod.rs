@@ -41,6 +41,15 @@ pub async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>)
     }
 }
 
+/// Looks until `look` says yes. Unlike [`eventually`] it can be part of a spawned task.
+pub async fn until(what: &str, look: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !look() {
+        assert!(began.elapsed() < PATIENCE, "{what}: not within {PATIENCE:?}");
+        pass(Duration::from_millis(10)).await;
+    }
+}
+
 /// Lets real time pass: for the instants of random kills, never for an outcome.
 pub async fn pass(time: Duration) {
     let _ = timeout(time, std::future::pending::<()>()).await;

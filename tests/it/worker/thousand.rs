@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 use verdict::{
-    graph::{Runtime, store::Store},
+    graph::Runtime,
     queue::{Queue, peek_dead},
     worker::{Options, Worker},
     workflows::{Bound, Registry},
