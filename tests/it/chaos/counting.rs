@@ -1,7 +1,8 @@
 //! A workflow that costs next to nothing, and what must be true of its runs in the end.
 //!
 //! What a run publishes is a line in a file, marked with the task's idempotency key, as a forge's
-//! comment would be. An event is a number, which is its run's key.
+//! comment would be. Every node leaves a line in another file as it begins. An event is a number,
+//! which is its run's key.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -15,7 +16,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use verdict::{
-    base::{Fault, Result},
+    base::{Clock, Fault, Result},
     graph::{
         Context, END, Graph, GraphBuilder, GraphError, Meta, NodeError, RunStatus, Runtime, State,
         store::{LetterFilter, RunFilter},
@@ -59,6 +60,8 @@ pub struct Counting;
 
 async fn node(context: Context<Count, PathBuf>) -> Result<String, NodeError> {
     let number = context.state().number;
+    let now = Clock::system().now().0;
+    append(&context.deps().join("begun"), &format!("{number} {} {now}\n", context.node()));
     pass(Duration::from_millis(5 + number % 20)).await;
     match &**context.node() {
         "ingest" if (HELD..FAILING).contains(&number) => {
@@ -67,14 +70,18 @@ async fn node(context: Context<Count, PathBuf>) -> Result<String, NodeError> {
         }
         "judge" if number >= FAILING => return Err(Fault::permanent("as wanted").into()),
         "publish" => {
-            let at = context.deps().join("published");
-            let file = fs::File::options().create(true).append(true).open(at);
             let line = format!("{number} {}\n", context.idempotency_key());
-            file.and_then(|mut file| file.write_all(line.as_bytes())).unwrap();
+            append(&context.deps().join("published"), &line);
         }
         _ => {}
     }
     Ok(format!("{} {number}", context.node()))
+}
+
+/// One write, so that lines of several processes stay whole.
+fn append(file: &Path, line: &str) {
+    let file = fs::File::options().create(true).append(true).open(file);
+    file.and_then(|mut file| file.write_all(line.as_bytes())).unwrap();
 }
 
 #[async_trait]
@@ -117,27 +124,41 @@ pub fn open_gate(folder: &Path) {
     fs::write(folder.join("gate"), "").unwrap();
 }
 
-/// Every one of these events, and nothing else, has one completed run; no task finished twice,
-/// nothing holds a lease, nothing was given up, and every result was published under one key.
-/// Answers how many lines were written again, under the same key.
+/// Every one of these events, and nothing else, has one completed run; no task finished twice, none
+/// was begun again after it had finished, nothing holds a lease, nothing was given up, and every
+/// result was published under one key. Answers how many lines were written again, under that key.
 pub async fn check(runtime: &Runtime, folder: &Path, events: &BTreeSet<u64>) -> usize {
     let heads = runtime.store.list(&RunFilter::default()).await.unwrap();
     let keys: BTreeSet<u64> = heads.iter().map(|head| head.key.parse().unwrap()).collect();
     assert_eq!((heads.len(), &keys), (events.len(), events));
+    let begun = begun(&folder.join("begun"));
     for head in &heads {
         assert_eq!(head.status, RunStatus::Completed, "{head:?}");
         assert_eq!((&head.lease, head.executions), (&None, 0));
-        let mut finished = HashMap::new();
-        for (_, _, meta) in runtime.history(&head.id).await.unwrap() {
-            if let Meta::TaskFinished { step, index, .. } = meta {
-                *finished.entry((step, index)).or_insert(0) += 1;
+        let mut finished = BTreeSet::new();
+        for (_, at, meta) in runtime.history(&head.id).await.unwrap() {
+            if let Meta::TaskFinished { node, .. } = meta {
+                let last = begun[&(head.key.parse().unwrap(), node.to_string())];
+                assert!(last <= at.0, "{node} of {} began at {last}, finished at {at:?}", head.key);
+                assert!(finished.insert(node), "finished twice: {head:?}");
             }
         }
         assert_eq!(finished.len(), NODES.len(), "{head:?}");
-        assert!(finished.values().all(|times| *times == 1), "{finished:?}");
     }
     assert_eq!(runtime.store.letters(&LetterFilter::default()).await.unwrap(), []);
     check_published(&folder.join("published"), events)
+}
+
+/// When each node of each run last began.
+fn begun(file: &Path) -> HashMap<(u64, String), i64> {
+    let mut begun = HashMap::new();
+    for line in fs::read_to_string(file).unwrap().lines() {
+        let [number, node, at] = line.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
+        let (number, at): (u64, i64) = (number.parse().unwrap(), at.parse().unwrap());
+        let last = begun.entry((number, node.to_owned())).or_insert(at);
+        *last = at.max(*last);
+    }
+    begun
 }
 
 /// A line may stand there twice with its key, when the worker died or lost its run between writing

@@ -22,7 +22,9 @@ fn rounds(few: u64) -> u64 {
     wanted("VERDICT_TEST_CHAOS_ROUNDS", few)
 }
 
-/// The same instants each time, unless `VERDICT_TEST_SEED` says otherwise.
-fn seeded() -> fastrand::Rng {
-    fastrand::Rng::with_seed(wanted("VERDICT_TEST_SEED", 17))
+/// The same instants each time, unless `VERDICT_TEST_SEED` says otherwise. A test that fails shows it.
+pub fn seeded() -> fastrand::Rng {
+    let seed = wanted("VERDICT_TEST_SEED", 17);
+    println!("VERDICT_TEST_SEED={seed}");
+    fastrand::Rng::with_seed(seed)
 }

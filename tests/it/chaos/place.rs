@@ -91,6 +91,10 @@ impl Place {
 pub async fn store(folder: &Path) -> (Runtime, Sqlite) {
     let db = Sqlite::open(folder.join("verdict.db"), SqliteOptions::default()).await.unwrap();
     let store: Arc<dyn Store> = Arc::new(SqliteStore::new(db.clone()));
-    let owner = format!("worker {}", std::process::id());
-    (Runtime::new(store, Clock::system(), &owner), db)
+    (Runtime::new(store, Clock::system(), &owner(std::process::id())), db)
+}
+
+/// What a process is called in the leases it holds.
+pub fn owner(pid: u32) -> String {
+    format!("worker {pid}")
 }

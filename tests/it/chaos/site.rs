@@ -18,7 +18,7 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 use verdict::{
     db::Sqlite,
-    graph::Runtime,
+    graph::{Runtime, store::RunFilter},
     queue::Queue,
     worker::{Options, Status, Worker},
     workflows::{Bound, Registry},
@@ -97,6 +97,12 @@ impl Site {
     /// How many runs there are.
     pub async fn begun(&self) -> u64 {
         u64::try_from(rows(&self.folder().join("verdict.db")).await.runs).unwrap()
+    }
+
+    /// The events that have a run.
+    pub async fn keys(&self) -> BTreeSet<u64> {
+        let heads = self.runtime.store.list(&RunFilter::default()).await.unwrap();
+        heads.iter().map(|head| head.key.parse().unwrap()).collect()
     }
 
     pub async fn until_completed(&self, count: u64) {

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 use verdict::{
-    graph::Runtime,
+    graph::{Runtime, store::RunFilter},
     queue::{Queue, peek_dead},
     worker::{Options, Worker},
     workflows::{Bound, Registry},
@@ -21,7 +21,8 @@ use verdict::{
 use crate::{
     chaos::{
         counting::{Counting, check, message},
-        place::{ACK_DEADLINE, CONCURRENCY, Place, QUEUE, store},
+        place::{ACK_DEADLINE, CONCURRENCY, Place, QUEUE, owner, store},
+        seeded,
     },
     crash::wanted,
     support::{Broker, Emulator, Process, completed, eventually, pass, rows},
@@ -38,7 +39,8 @@ async fn work(folder: &Path) {
     let workflow = Bound::<Counting>::new(folder.to_owned()).unwrap();
     let options = Options {
         concurrency: CONCURRENCY,
-        lease: Duration::from_millis(500),
+        // Long enough for a worker that gets no processor for a while.
+        lease: Duration::from_secs(2),
         sweep: Duration::from_millis(200),
         sweep_margin: Duration::from_millis(300),
         ..Options::default()
@@ -66,8 +68,9 @@ struct Play {
     events: u64,
     kills: u64,
     workers: Vec<Process>,
-    /// Kills while events were left.
-    alive: u64,
+    /// Kills of a worker that had runs in hand, and how many runs that were.
+    hits: u64,
+    in_hand: usize,
 }
 
 impl Play {
@@ -78,8 +81,9 @@ impl Play {
         let published = (0..events).map(|n| queue.publish(message(n), Duration::ZERO));
         let published = futures_util::stream::iter(published).buffer_unordered(100);
         published.try_collect::<Vec<()>>().await.unwrap();
-        let kills = events.min(1000) / 50;
-        Self { folder, place, runtime, queue, events, kills, workers: Vec::new(), alive: 0 }
+        let kills = (events / 25).min(20);
+        let workers = Vec::new();
+        Self { folder, place, runtime, queue, events, kills, workers, hits: 0, in_hand: 0 }
     }
 
     async fn start(&mut self) {
@@ -96,10 +100,18 @@ impl Play {
         completed(&self.folder.path().join("verdict.db")).await
     }
 
+    /// How many runs that worker has in hand, or had when it was killed.
+    async fn held(&self, pid: u32) -> usize {
+        let heads = self.runtime.store.list(&RunFilter::default()).await.unwrap();
+        let owner = owner(pid);
+        let holders = heads.iter().filter_map(|head| head.lease.as_ref());
+        holders.filter(|holder| holder.owner == owner).count()
+    }
+
     /// Kills one of the workers again and again, spread over the work: each kill waits for a part of
     /// the runs, and then for a random while.
     async fn kill_them(&mut self, workers: usize) {
-        let mut random = fastrand::Rng::with_seed(wanted("VERDICT_TEST_SEED", 3));
+        let mut random = seeded();
         for _ in 0..workers {
             self.start().await;
         }
@@ -111,11 +123,14 @@ impl Play {
             .await;
             pass(Duration::from_millis(random.u64(0..200))).await;
             let mut process = self.workers.swap_remove(random.usize(0..workers));
+            let pid = process.pid();
             assert!(process.kill().await, "it had ended by itself:\n{}", process.said().await);
-            self.alive += u64::from(self.completed().await < self.events);
+            let held = self.held(pid).await;
+            self.in_hand += held;
+            self.hits += u64::from(held > 0);
             self.start().await;
         }
-        assert!(self.alive >= self.kills * 3 / 4, "done before the {}th kill", self.alive);
+        assert!(self.hits >= self.kills * 3 / 4, "only {} kills hit work in hand", self.hits);
         let (completed, events) = (async || self.completed().await, self.events);
         eventually("every run is complete", async || (completed().await == events).then_some(()))
             .await;
@@ -130,11 +145,14 @@ impl Play {
     }
 
     async fn check(self, began: Instant) {
-        let (alive, kills, took) = (self.alive, self.kills, began.elapsed());
-        println!("{} events: {alive} of {kills} kills with some left; {took:?}", self.events);
+        let (took, in_hand) = (began.elapsed(), self.in_hand);
         let events = (0..self.events).collect();
         let again = check(&self.runtime, self.folder.path(), &events).await;
-        let in_hand = usize::try_from(kills).unwrap() * CONCURRENCY;
+        println!(
+            "{} events: {took:.1?}; {} of {} kills hit work in hand, {in_hand} runs; {again} results \
+             written again under their key",
+            self.events, self.hits, self.kills
+        );
         assert!(again <= in_hand, "{again} published again: more than were in hand at the kills");
         assert_eq!(peek_dead(&*self.queue, 10).await.unwrap(), []);
         self.queue.close().await.unwrap();
@@ -161,7 +179,7 @@ async fn a_thousand_events_survive_twenty_kills() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn three_workers_on_rabbitmq_survive_kills() {
     let broker = Broker::shared().await;
-    let mut play = Play::new(Place::rabbit(&broker), wanted("VERDICT_TEST_EVENTS", 300)).await;
+    let mut play = Play::new(Place::rabbit(&broker), wanted("VERDICT_TEST_EVENTS", 150)).await;
     let began = Instant::now();
     play.kill_them(3).await;
     broker.empty(QUEUE).await;
@@ -176,7 +194,7 @@ async fn three_workers_on_rabbitmq_survive_kills() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn three_workers_on_pubsub_survive_kills() {
     let emulator = Emulator::shared();
-    let mut play = Play::new(Place::pubsub(&emulator), wanted("VERDICT_TEST_EVENTS", 300)).await;
+    let mut play = Play::new(Place::pubsub(&emulator), wanted("VERDICT_TEST_EVENTS", 150)).await;
     let began = Instant::now();
     play.kill_them(3).await;
     pass(ACK_DEADLINE + Duration::from_secs(2)).await;
