@@ -16,17 +16,20 @@ use super::{
 };
 use crate::support::{Emulator, Proxy, eventually, pass};
 
+/// The emulator sends ahead as much as there is, whatever it is told: no more than a worker takes.
+const PACE: Duration = Duration::from_millis(400);
+
 async fn start(place: Place) -> (Site, Stream) {
     let site = Site::new(place).await;
-    let stream = Stream::start(site.queue(), 0);
-    site.until_completed(20).await;
+    let stream = Stream::start(site.queue(), PACE, 0);
+    site.until_completed(10).await;
     (site, stream)
 }
 
 /// After the disturbance: everything goes on, comes to its end, and nothing is left.
 async fn ends(site: Site, stream: Stream) {
     site.taking().await;
-    stream.go_on(50).await;
+    stream.go_on(20).await;
     let events = stream.ends().await;
     finish(site, &events).await;
 }
@@ -34,7 +37,7 @@ async fn ends(site: Site, stream: Stream) {
 /// The worker stays for as long as a message can be with somebody who has gone; then a fresh consumer
 /// finds nothing.
 async fn finish(site: Site, events: &BTreeSet<u64>) {
-    site.until_completed(events.len() as u64).await;
+    site.until_all(events).await;
     pass(ACK_DEADLINE + Duration::from_secs(2)).await;
     let fresh = site.queue();
     site.ends(events).await;
@@ -69,7 +72,7 @@ async fn private_emulator_is_stopped_for_longer_than_a_call_may_take() {
         assert!(why.contains("Pub/Sub"), "{why}");
         emulator.thaw();
         site.taking().await;
-        stream.go_on(20).await;
+        stream.go_on(10).await;
     }
     ends(site, stream).await;
 }
@@ -85,7 +88,7 @@ async fn its_path_is_frozen() {
         site.paused().await;
         proxy.thaw();
         site.taking().await;
-        stream.go_on(20).await;
+        stream.go_on(10).await;
     }
     ends(site, stream).await;
 }
@@ -100,7 +103,7 @@ async fn its_path_is_cut_and_mended_again_and_again() {
         proxy.cut().await;
         pass(Duration::from_millis(random.u64(0..1500))).await;
         proxy.mend();
-        stream.go_on(20).await;
+        stream.go_on(10).await;
     }
     ends(site, stream).await;
 }
@@ -127,14 +130,14 @@ async fn private_emulator_forgets_everything_under_a_worker() {
     let mut emulator = Emulator::private().await;
     let (site, stream) = start(Place::pubsub(&emulator)).await;
     let mut events = stream.ends().await;
-    site.until_completed(events.len() as u64).await;
+    site.until_all(&events).await;
     hold(&site, &mut events).await;
     emulator.restart().await;
     open_gate(site.folder());
-    site.until_completed(events.len() as u64).await;
+    site.until_all(&events).await;
 
-    let stream = Stream::start(site.queue(), 100_000);
-    stream.go_on(100).await;
+    let stream = Stream::start(site.queue(), PACE, 100_000);
+    stream.go_on(30).await;
     events.extend(stream.ends().await);
     finish(site, &events).await;
 }
@@ -146,7 +149,7 @@ async fn private_emulator_forgets_what_a_dead_worker_had_begun() {
     let mut emulator = Emulator::private().await;
     let (mut site, stream) = start(Place::pubsub(&emulator)).await;
     let mut events = stream.ends().await;
-    site.until_completed(events.len() as u64).await;
+    site.until_all(&events).await;
     hold(&site, &mut events).await;
     site.crash().await;
     emulator.restart().await;

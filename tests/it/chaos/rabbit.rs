@@ -13,6 +13,8 @@ use super::{
 };
 use crate::support::{Broker, Proxy, eventually, pass};
 
+const PACE: Duration = Duration::from_millis(80);
+
 /// A worker under way, and the stream it works on.
 struct Play {
     broker: Broker,
@@ -29,7 +31,7 @@ impl Play {
 
     async fn at(broker: Broker, place: Place) -> Self {
         let site = Site::new(place).await;
-        let stream = Stream::start(site.queue(), 0);
+        let stream = Stream::start(site.queue(), PACE, 0);
         site.until_completed(20).await;
         Self { broker, site, stream }
     }
@@ -45,7 +47,7 @@ impl Play {
 }
 
 async fn finish(broker: Broker, site: Site, events: &BTreeSet<u64>) {
-    site.until_completed(events.len() as u64).await;
+    site.until_all(events).await;
     broker.empty(QUEUE).await;
     site.ends(events).await;
     broker.finish().await;
@@ -139,7 +141,7 @@ const WAITING: usize = 5;
 async fn delete_under_it(play: Play, recreate: impl AsyncFnOnce(&Broker)) {
     let Play { broker, site, stream } = play;
     let mut events = stream.ends().await;
-    site.until_completed(events.len() as u64).await;
+    site.until_all(&events).await;
     broker.empty(QUEUE).await;
     let queue = site.queue();
     let held = HELD..HELD + (CONCURRENCY + WAITING) as u64;
@@ -164,7 +166,7 @@ async fn delete_under_it(play: Play, recreate: impl AsyncFnOnce(&Broker)) {
     drop(queue);
     events.extend(held);
 
-    let stream = Stream::start(site.queue(), 100_000);
+    let stream = Stream::start(site.queue(), PACE, 100_000);
     stream.go_on(50).await;
     events.extend(stream.ends().await);
     finish(broker, site, &events).await;
@@ -175,7 +177,6 @@ async fn its_queue_is_deleted_and_made_again_by_verdict() {
     let play = Play::new(Broker::shared().await).await;
     delete_under_it(play, async |broker| {
         broker.delete_queue(QUEUE).await;
-        eventually("verdict makes it again", async || broker.queue(QUEUE).await.map(drop)).await;
     })
     .await;
 }
@@ -197,11 +198,10 @@ async fn its_queue_is_deleted_and_made_again_by_hand() {
 async fn a_cancelled_consumer_says_so_until_its_queue_is_back() {
     let Play { broker, site, stream } = Play::new(Broker::shared().await).await;
     let mut events = stream.ends().await;
-    site.until_completed(events.len() as u64).await;
+    site.until_all(&events).await;
     broker.empty(QUEUE).await;
     let arguments = broker.queue(QUEUE).await.unwrap().arguments;
     broker.allow_declaring(false).await;
-    // Deleting is the administrator's business, who has it all.
     broker.delete_queue(QUEUE).await;
     let why = site.paused().await;
     assert!(why.contains(QUEUE), "{why}");
@@ -210,7 +210,7 @@ async fn a_cancelled_consumer_says_so_until_its_queue_is_back() {
         broker.create_queue(QUEUE, &arguments).await;
     }
     site.taking().await;
-    let stream = Stream::start(site.queue(), 100_000);
+    let stream = Stream::start(site.queue(), PACE, 100_000);
     stream.go_on(100).await;
     events.extend(stream.ends().await);
     finish(broker, site, &events).await;
@@ -279,10 +279,10 @@ async fn its_path_is_cut_and_mended_again_and_again() {
 async fn its_path_is_slow_each_way() {
     let broker = Broker::shared().await;
     let proxy = Proxy::new(broker.address());
-    proxy.delay(Duration::from_millis(300));
     let place = Place::rabbit_through(&broker, proxy.address());
     let play = Play::at(broker, place).await;
-    play.stream.go_on(100).await;
+    proxy.delay(Duration::from_millis(150));
+    play.stream.go_on(50).await;
     assert_eq!(play.site.pauses(), Vec::<String>::new(), "slow is not away");
     play.ends().await;
 }
@@ -298,15 +298,15 @@ async fn the_queue_of_dead_letters_is_deleted_under_a_failure() {
     let broker = Broker::shared().await;
     let site = Site::new(Place::rabbit(&broker)).await;
     let (queue, dead) = (site.queue(), format!("{QUEUE}.dead"));
-    queue.publish(message(1), Duration::ZERO).await.unwrap();
-    site.until_completed(1).await;
+    queue.publish(message(FAILING), Duration::ZERO).await.unwrap();
+    eventually("it is begun", async || (site.begun().await == 1).then_some(())).await;
     broker.allow_declaring(false).await;
     broker.delete_queue(&dead).await;
-    queue.publish(message(FAILING), Duration::ZERO).await.unwrap();
+    open_gate(site.folder());
     let letter = eventually("the letter is recorded", async || letters(&site).await.pop()).await;
     assert_eq!((letter.confirmed, letter.reason), (false, LetterReason::Permanent), "{letter:?}");
     let why = site.paused().await;
-    assert!(why.contains(&dead), "{why}");
+    assert!(why.contains(QUEUE), "{why}");
     eventually("the message is still there", async || {
         (broker.queue(QUEUE).await?.messages == 1).then_some(())
     })

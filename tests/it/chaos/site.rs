@@ -167,10 +167,27 @@ impl Site {
         (worker, told)
     }
 
+    /// Waits until every one of these events has a completed run; says what became of the others.
+    pub async fn until_all(&self, events: &BTreeSet<u64>) {
+        let (count, began) = (events.len() as u64, Instant::now());
+        while self.completed().await < count {
+            pass(Duration::from_millis(20)).await;
+            if began.elapsed() > PATIENCE {
+                let begun = self.keys().await;
+                let missing: Vec<_> = events.difference(&begun).collect();
+                let (done, status) = (self.completed().await, self.worker().status());
+                panic!(
+                    "{done} of {count} runs are complete; never begun: {missing:?}; {:?}",
+                    *status.borrow()
+                );
+            }
+        }
+    }
+
     /// Every one of these events has its run. The worker is the one that began, and stops in good
     /// order.
     pub async fn ends(mut self, events: &BTreeSet<u64>) {
-        self.until_completed(events.len() as u64).await;
+        self.until_all(events).await;
         self.taking().await;
         let (worker, pauses) = self.stop().await;
         let counts = worker.counts().get();
@@ -203,13 +220,13 @@ struct Shared {
 }
 
 impl Stream {
-    /// Numbers from `first` on.
-    pub fn start(queue: Arc<dyn Queue>, first: u64) -> Self {
+    /// Numbers from `first` on, on each lane one in every `pace`.
+    pub fn start(queue: Arc<dyn Queue>, pace: Duration, first: u64) -> Self {
         let (next, taken) = (AtomicU64::new(first), Mutex::default());
         let shared = Arc::new(Shared { next, taken, refused: AtomicU64::new(0) });
         let (stop, mut lanes) = (CancellationToken::new(), JoinSet::new());
         for _ in 0..4 {
-            lanes.spawn(lane(queue.clone(), shared.clone(), stop.clone()));
+            lanes.spawn(lane(queue.clone(), shared.clone(), pace, stop.clone()));
         }
         Self { queue, shared, stop, lanes }
     }
@@ -244,8 +261,8 @@ impl Stream {
     }
 }
 
-async fn lane(queue: Arc<dyn Queue>, shared: Arc<Shared>, stop: CancellationToken) {
-    let mut tick = interval(Duration::from_millis(80));
+async fn lane(queue: Arc<dyn Queue>, shared: Arc<Shared>, pace: Duration, stop: CancellationToken) {
+    let mut tick = interval(pace);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     while stop.run_until_cancelled(tick.tick()).await.is_some() {
         let number = shared.next.fetch_add(1, Ordering::Relaxed);

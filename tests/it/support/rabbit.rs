@@ -100,9 +100,17 @@ impl Broker {
         .await
     }
 
-    /// Deletes the queue with all its messages, whoever consumes from it.
+    /// Deletes the queue with all its messages, whoever consumes from it, and whatever the user of
+    /// this broker's URL may.
     pub async fn delete_queue(&self, name: &str) {
-        self.ask(Method::DELETE, &self.path("queues", name), Value::Null).await;
+        let user = format!("/api/users/{}", self.vhost);
+        let permissions = format!("/api/permissions/{0}/{0}", self.vhost);
+        let all = json!({ "configure": ".*", "write": ".*", "read": ".*" });
+        let login = json!({ "password": "guest", "tags": "administrator" });
+        self.ask(Method::PUT, &user, login).await;
+        self.ask(Method::PUT, &permissions, all).await;
+        self.ask_as(&self.vhost, Method::DELETE, &self.path("queues", name), Value::Null).await;
+        self.ask(Method::DELETE, &user, Value::Null).await;
     }
 
     /// Makes a durable queue, as somebody would by hand.
@@ -126,7 +134,10 @@ impl Broker {
             }
         });
         let found = found.await;
-        assert!(found.is_ok(), "something is left: {last:#?}");
+        if found.is_err() {
+            let raw = self.ask(Method::GET, &self.path("queues", ""), Value::Null).await;
+            panic!("something is left: {last:#?}\n{raw}");
+        }
     }
 
     /// Whether the user may declare and delete things in the virtual host, or only use them.
@@ -188,8 +199,12 @@ impl Broker {
     }
 
     async fn ask(&self, method: Method, path: &str, body: Value) -> Value {
+        self.ask_as("guest", method, path, body).await
+    }
+
+    async fn ask_as(&self, user: &str, method: Method, path: &str, body: Value) -> Value {
         let request = self.http.request(method.clone(), self.url_of(path));
-        let request = request.basic_auth("guest", Some("guest"));
+        let request = request.basic_auth(user, Some("guest"));
         let request = request.header("content-type", "application/json").body(body.to_string());
         let answer = request.send().await.unwrap();
         let status = answer.status();

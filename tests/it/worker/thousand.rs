@@ -25,7 +25,7 @@ use crate::{
         seeded,
     },
     crash::wanted,
-    support::{Broker, Emulator, Process, completed, eventually, pass, rows},
+    support::{Broker, Emulator, PATIENCE, Process, completed, eventually, pass, rows},
 };
 
 const FOLDER: &str = "VERDICT_TEST_WORKER_FOLDER";
@@ -59,6 +59,16 @@ async fn work(folder: &Path) {
     queue.close().await.unwrap();
 }
 
+/// Events that wait at a time on Pub/Sub: its emulator sends ahead as much as there is, whatever it
+/// is told, and workers would do little but hand back.
+const FEW: u64 = 30;
+
+async fn publish(queue: &dyn Queue, events: std::ops::Range<u64>) {
+    let published = events.map(|n| queue.publish(message(n), Duration::ZERO));
+    let published = futures_util::stream::iter(published).buffer_unordered(100);
+    published.try_collect::<Vec<()>>().await.unwrap();
+}
+
 /// The events, the workers, and what they share.
 struct Play {
     folder: TempDir,
@@ -66,6 +76,7 @@ struct Play {
     runtime: Runtime,
     queue: Arc<dyn Queue>,
     events: u64,
+    published: u64,
     kills: u64,
     workers: Vec<Process>,
     /// Kills of a worker that had runs in hand, and how many runs that were.
@@ -78,12 +89,23 @@ impl Play {
         let folder = tempfile::tempdir().unwrap();
         let (runtime, db) = store(folder.path()).await;
         let queue = place.open(&db);
-        let published = (0..events).map(|n| queue.publish(message(n), Duration::ZERO));
-        let published = futures_util::stream::iter(published).buffer_unordered(100);
-        published.try_collect::<Vec<()>>().await.unwrap();
+        let first = if matches!(place, Place::PubSub { .. }) { FEW } else { events };
+        publish(&*queue, 0..first).await;
         let kills = (events / 25).min(20);
         let workers = Vec::new();
-        Self { folder, place, runtime, queue, events, kills, workers, hits: 0, in_hand: 0 }
+        let published = first;
+        Self {
+            folder,
+            place,
+            runtime,
+            queue,
+            events,
+            published,
+            kills,
+            workers,
+            hits: 0,
+            in_hand: 0,
+        }
     }
 
     async fn start(&mut self) {
@@ -117,10 +139,7 @@ impl Play {
         }
         for kill in 0..self.kills {
             let part = self.events * kill / (self.kills + 1);
-            eventually("a part of the runs is complete", async || {
-                (self.completed().await >= part).then_some(())
-            })
-            .await;
+            self.until_completed(part).await;
             pass(Duration::from_millis(random.u64(0..200))).await;
             let mut process = self.workers.swap_remove(random.usize(0..workers));
             let pid = process.pid();
@@ -131,9 +150,26 @@ impl Play {
             self.start().await;
         }
         assert!(self.hits >= self.kills * 3 / 4, "only {} kills hit work in hand", self.hits);
-        let (completed, events) = (async || self.completed().await, self.events);
-        eventually("every run is complete", async || (completed().await == events).then_some(()))
-            .await;
+        self.until_completed(self.events).await;
+    }
+
+    /// Waits for so many completed runs, and publishes what is not yet published meanwhile.
+    async fn until_completed(&mut self, wanted: u64) {
+        let (mut seen, mut since) = (0, Instant::now());
+        while seen < wanted {
+            let now = self.completed().await;
+            if now > seen {
+                (seen, since) = (now, Instant::now());
+            }
+            assert!(
+                since.elapsed() < PATIENCE,
+                "{seen} of {wanted} runs are complete, and no more"
+            );
+            let next = (seen + FEW).clamp(self.published, self.events);
+            publish(&*self.queue, self.published..next).await;
+            self.published = next;
+            pass(Duration::from_millis(20)).await;
+        }
     }
 
     async fn stop_them(&mut self) {
