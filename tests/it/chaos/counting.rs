@@ -15,17 +15,18 @@ use std::{
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tokio::time::Instant;
 use verdict::{
     base::{Clock, Fault, Result},
     graph::{
         Context, END, Graph, GraphBuilder, GraphError, Meta, NodeError, RunStatus, Runtime, State,
         store::{LetterFilter, RunFilter},
     },
-    queue::{JOB_TYPE, Message, header},
+    queue::{JOB_TYPE, Message, Queue, header},
     workflows::{Admission, Event, Start, Workflow, read_input},
 };
 
-use crate::support::{pass, until};
+use crate::support::{PATIENCE, pass, until};
 
 /// Numbers from here on stand still in `ingest` until the [gate](open_gate) is open.
 pub const HELD: u64 = 1_000_000;
@@ -114,9 +115,22 @@ impl Workflow for Counting {
 }
 
 /// An event.
-pub fn message(number: u64) -> Message {
+fn message(number: u64) -> Message {
     let body = json!({"workflow": Counting::NAME, "input": number}).to_string();
     Message::new(body).with(header::CONTENT_TYPE, JOB_TYPE)
+}
+
+/// Publishes an event again and again, until the queue has taken it: twice is once, its key says so.
+/// Answers how often the queue did not.
+pub async fn put(queue: &dyn Queue, number: u64) -> u64 {
+    let (began, mut refused) = (Instant::now(), 0);
+    while let Err(error) = queue.publish(message(number), Duration::ZERO).await {
+        assert!(error.is_transient(), "not for good, but: {error}");
+        assert!(began.elapsed() < PATIENCE, "event {number} is refused: {error}");
+        refused += 1;
+        pass(Duration::from_millis(10)).await;
+    }
+    refused
 }
 
 /// Lets the runs go on that stand still in this folder.

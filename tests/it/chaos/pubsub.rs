@@ -9,7 +9,7 @@ use std::{collections::BTreeSet, time::Duration};
 use tokio::time::timeout;
 
 use super::{
-    counting::{HELD, message, open_gate},
+    counting::{HELD, open_gate, put},
     place::{ACK_DEADLINE, CONCURRENCY, LIMIT, Place},
     rounds, seeded,
     site::{Site, Stream},
@@ -113,7 +113,7 @@ async fn hold(site: &Site, events: &mut BTreeSet<u64>) {
     let (queue, held) = (site.queue(), HELD..HELD + CONCURRENCY as u64);
     let all = events.len() + CONCURRENCY;
     for number in held.clone() {
-        queue.publish(message(number), Duration::ZERO).await.unwrap();
+        put(&*queue, number).await;
     }
     queue.close().await.unwrap();
     eventually("the worker has everything in hand", async || {

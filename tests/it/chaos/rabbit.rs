@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, time::Duration};
 use verdict::graph::store::{Letter, LetterFilter, LetterReason, LetterState};
 
 use super::{
-    counting::{FAILING, HELD, message, open_gate},
+    counting::{FAILING, HELD, open_gate, put},
     place::{CONCURRENCY, LIMIT, Place, QUEUE},
     rounds, seeded,
     serving::Serving,
@@ -146,7 +146,7 @@ async fn delete_under_it(play: Play, recreate: impl AsyncFnOnce(&Broker)) {
     let queue = site.queue();
     let held = HELD..HELD + (CONCURRENCY + WAITING) as u64;
     for number in held.clone() {
-        queue.publish(message(number), Duration::ZERO).await.unwrap();
+        put(&*queue, number).await;
     }
     eventually("the worker has everything in hand", async || {
         let seen = broker.queue(QUEUE).await?;
@@ -160,7 +160,7 @@ async fn delete_under_it(play: Play, recreate: impl AsyncFnOnce(&Broker)) {
     let gone: Vec<u64> = held.clone().filter(|number| !begun.contains(number)).collect();
     assert_eq!(gone.len(), WAITING, "of {held:?} only {gone:?} were not begun");
     for number in gone {
-        queue.publish(message(number), Duration::ZERO).await.unwrap();
+        put(&*queue, number).await;
     }
     queue.close().await.unwrap();
     drop(queue);
@@ -298,7 +298,7 @@ async fn the_queue_of_dead_letters_is_deleted_under_a_failure() {
     let broker = Broker::shared().await;
     let site = Site::new(Place::rabbit(&broker)).await;
     let (queue, dead) = (site.queue(), format!("{QUEUE}.dead"));
-    queue.publish(message(FAILING), Duration::ZERO).await.unwrap();
+    put(&*queue, FAILING).await;
     eventually("it is begun", async || (site.begun().await == 1).then_some(())).await;
     broker.allow_declaring(false).await;
     broker.delete_queue(&dead).await;

@@ -25,7 +25,7 @@ use verdict::{
 };
 
 use super::{
-    counting::{self, Counting, message},
+    counting::{self, Counting, put},
     place::{CONCURRENCY, Place, store},
 };
 use crate::{
@@ -266,18 +266,8 @@ async fn lane(queue: Arc<dyn Queue>, shared: Arc<Shared>, pace: Duration, stop: 
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     while stop.run_until_cancelled(tick.tick()).await.is_some() {
         let number = shared.next.fetch_add(1, Ordering::Relaxed);
-        put(&*queue, number, &shared.refused).await;
+        let refused = put(&*queue, number).await;
+        shared.refused.fetch_add(refused, Ordering::Relaxed);
         shared.taken.lock().unwrap().insert(number);
-    }
-}
-
-/// Publishes one event again and again, until the queue has taken it.
-async fn put(queue: &dyn Queue, number: u64, refused: &AtomicU64) {
-    let began = Instant::now();
-    while let Err(error) = queue.publish(message(number), Duration::ZERO).await {
-        assert!(error.is_transient(), "not for good, but: {error}");
-        assert!(began.elapsed() < PATIENCE, "event {number} is refused: {error}");
-        refused.fetch_add(1, Ordering::Relaxed);
-        pass(Duration::from_millis(10)).await;
     }
 }

@@ -7,7 +7,7 @@
 
 use std::{path::Path, process::Command, sync::Arc, time::Duration};
 
-use futures_util::{StreamExt, TryStreamExt};
+use futures_util::StreamExt;
 use tempfile::TempDir;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
@@ -20,7 +20,7 @@ use verdict::{
 
 use crate::{
     chaos::{
-        counting::{Counting, check, message},
+        counting::{Counting, check, put},
         place::{ACK_DEADLINE, CONCURRENCY, Place, QUEUE, owner, store},
         seeded,
     },
@@ -64,9 +64,8 @@ async fn work(folder: &Path) {
 const FEW: u64 = 30;
 
 async fn publish(queue: &dyn Queue, events: std::ops::Range<u64>) {
-    let published = events.map(|n| queue.publish(message(n), Duration::ZERO));
-    let published = futures_util::stream::iter(published).buffer_unordered(100);
-    published.try_collect::<Vec<()>>().await.unwrap();
+    let published = events.map(|number| put(queue, number));
+    futures_util::stream::iter(published).buffer_unordered(100).collect::<Vec<_>>().await;
 }
 
 /// The events, the workers, and what they share.
