@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 use verdict::{
-    graph::{Runtime, store::RunFilter},
+    graph::{RunStatus, Runtime, store::RunFilter},
     queue::{Queue, peek_dead},
     worker::{Options, Worker},
     workflows::{Bound, Registry},
@@ -65,7 +65,7 @@ const FEW: u64 = 30;
 
 async fn publish(queue: &dyn Queue, events: std::ops::Range<u64>) {
     let published = events.map(|number| put(queue, number));
-    futures_util::stream::iter(published).buffer_unordered(100).collect::<Vec<_>>().await;
+    futures_util::stream::iter(published).buffer_unordered(16).collect::<Vec<_>>().await;
 }
 
 /// The events, the workers, and what they share.
@@ -123,10 +123,21 @@ impl Play {
 
     /// How many runs that worker has in hand, or had when it was killed.
     async fn held(&self, pid: u32) -> usize {
-        let heads = self.runtime.store.list(&RunFilter::default()).await.unwrap();
+        let statuses = vec![RunStatus::Queued, RunStatus::Running];
+        let filter = RunFilter { statuses, ..RunFilter::default() };
+        let heads = self.runtime.store.list(&filter).await.unwrap();
         let owner = owner(pid);
         let holders = heads.iter().filter_map(|head| head.lease.as_ref());
         holders.filter(|holder| holder.owner == owner).count()
+    }
+
+    /// Waits until that worker has a run in hand, or there is none left to have.
+    async fn until_busy(&self, pid: u32) {
+        eventually("the worker has a run in hand", async || {
+            let busy = self.held(pid).await > 0 || self.completed().await == self.events;
+            busy.then_some(())
+        })
+        .await;
     }
 
     /// Kills one of the workers again and again, spread over the work: each kill waits for a part of
@@ -142,6 +153,7 @@ impl Play {
             pass(Duration::from_millis(random.u64(0..200))).await;
             let mut process = self.workers.swap_remove(random.usize(0..workers));
             let pid = process.pid();
+            self.until_busy(pid).await;
             assert!(process.kill().await, "it had ended by itself:\n{}", process.said().await);
             let held = self.held(pid).await;
             self.in_hand += held;
