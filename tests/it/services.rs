@@ -218,7 +218,7 @@ async fn services_are_reached_through_a_proxy() {
     eventually("the client knows", async || (!connection.status().connected()).then_some(())).await;
     broker.finish().await;
 
-    let proxy = Proxy::new(emulator.rest().trim_start_matches("http://"));
+    let proxy = Proxy::new(emulator.address());
     let mut stream = through(&proxy).await;
     stream.write_all(b"GET / HTTP/1.0\r\n\r\n").await.unwrap();
     assert_eq!(get(&mut stream, 12).await, b"HTTP/1.0 200");
@@ -271,7 +271,7 @@ async fn private_broker_freezes_and_raises_the_disk_alarm() {
 }
 
 async fn create_topic(emulator: &Emulator, name: &str) -> u16 {
-    let (endpoint, project) = (emulator.rest(), emulator.project());
+    let (endpoint, project) = (emulator.endpoint(), emulator.project());
     let client = reqwest::Client::builder().no_proxy().build().unwrap();
     let url = format!("{endpoint}/v1/projects/{project}/topics/{name}");
     client.put(url).body("{}").send().await.unwrap().status().as_u16()

@@ -84,7 +84,7 @@ impl Place for File {
     /// It never does: here somebody else put it there.
     async fn give_up(&self, message: Message) {
         let (id, reason) = (message.digest(), "too old".to_owned());
-        let dead = DeadLetter { id, reason, by_broker: true, message };
+        let dead = DeadLetter { id, reason, by_broker: true, notes: Vec::new(), message };
         self.open().await.publish_dead(dead).await.unwrap();
     }
 

@@ -4,7 +4,6 @@
 //! process group of its own; whatever of the group is left when it goes out of scope is killed and
 //! reaped, also after a panic, and a group that outlives its leader fails the test.
 
-mod bridge;
 mod group;
 mod machine;
 mod process;

@@ -3,12 +3,11 @@
 //! The shared one keeps the tests apart by project: each has one of its own, with a random name.
 //! What a test made there stays until the emulator ends, in a project that nobody names again.
 
-use super::{bridge::Bridge, service::Service};
+use super::service::Service;
 
 /// An emulator and a project on it. One that is private ends with it.
 pub struct Emulator {
     address: String,
-    bridge: Bridge,
     project: String,
     service: Option<Service>,
 }
@@ -27,22 +26,16 @@ impl Emulator {
     }
 
     fn at(address: String, service: Option<Service>) -> Self {
-        let bridge = Bridge::to(&address);
-        Self { address, bridge, project: super::unique(), service }
+        Self { address, project: super::unique(), service }
     }
 
-    /// `HOST:PORT`, for gRPC: what PUBSUB_EMULATOR_HOST holds, or the target of a proxy.
-    pub fn address(&self) -> String {
-        self.bridge.address().to_string()
+    /// `HOST:PORT`: what PUBSUB_EMULATOR_HOST holds, or the target of a proxy.
+    pub fn address(&self) -> &str {
+        &self.address
     }
 
-    /// `http://HOST:PORT`, for gRPC.
+    /// `http://HOST:PORT`.
     pub fn endpoint(&self) -> String {
-        format!("http://{}", self.address())
-    }
-
-    /// `http://HOST:PORT`, for REST.
-    pub fn rest(&self) -> String {
         format!("http://{}", self.address)
     }
 

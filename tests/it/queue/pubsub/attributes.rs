@@ -106,8 +106,11 @@ async fn notes_are_attributes_for_people() {
     };
     queue.publish_dead(letter.clone()).await.unwrap();
     let client = reqwest::Client::builder().no_proxy().build().unwrap();
-    let dead =
-        format!("{}/v1/projects/{}/subscriptions/work-dead", emulator.rest(), emulator.project());
+    let dead = format!(
+        "{}/v1/projects/{}/subscriptions/work-dead",
+        emulator.endpoint(),
+        emulator.project()
+    );
     let ask = async |what: &str, body: Value| -> Value {
         let asked = client.post(format!("{dead}:{what}")).body(body.to_string());
         let text = asked.send().await.unwrap().text().await.unwrap();

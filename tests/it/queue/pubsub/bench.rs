@@ -81,7 +81,7 @@ pub fn options(emulator: &Emulator) -> Options {
         max_backoff: Duration::from_millis(600),
         ack_deadline: Duration::from_secs(10),
         timeout: Duration::from_secs(10),
-        emulator: Some(emulator.address()),
+        emulator: Some(emulator.address().to_owned()),
         ..Options::default()
     }
 }
