@@ -1,6 +1,6 @@
 //! Dead letters: written to the store, shown on the queue, replayed and discarded by operators.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 
@@ -11,13 +11,19 @@ use crate::{
     base::{Result, Timestamp, hash_hex},
     graph::{
         ClaimHow, Envelope, Failure, Meta, RunId, Runtime,
-        store::{Claimed, HeadChange, Letter, LetterFilter, LetterReason, LetterState, RunStatus},
+        store::{
+            Claimed, Head, HeadChange, Lease, Letter, LetterFilter, LetterReason, LetterState,
+            RunStatus,
+        },
     },
     queue::{DeadLetter, DeadVisitor, Fate, Message, Queue, QueueError, header, note},
 };
 
 /// The longest error that a broker's copy of a letter tells, in bytes: Pub/Sub takes 1,024.
 const NOTE_LIMIT: usize = 1000;
+
+/// How long a letter without a run is left to the worker that has its message in hand.
+const YOUNG: Duration = Duration::from_secs(60);
 
 /// What a replay or a discarding came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,7 +118,7 @@ impl DeadLetters {
         }
         // Sent first: a crash now leaves an open letter and a message that does its work once.
         let message = message_of(&letter).with(header::REPLAY, id);
-        self.queue.publish(message, std::time::Duration::ZERO).await?;
+        self.queue.publish(message, Duration::ZERO).await?;
         let closed = self.settle(id, LetterState::Replayed).await?;
         // A worker may have been quicker: what failed again meanwhile was closed with the rest.
         if let Some(now) = self.runtime.store.letter(id).await?
@@ -142,30 +148,65 @@ impl DeadLetters {
         let state = Some(LetterState::Open);
         let filter = LetterFilter { state, confirmed: Some(false), limit };
         for letter in self.runtime.store.letters(&filter).await? {
-            let Some(letter) = self.runtime.store.letter(&letter.id).await? else { continue };
-            if self.claimed_elsewhere(&letter).await? {
-                continue;
-            }
-            self.deliver(&letter).await?;
-            tracing::info!(letter = letter.id, "dead letter delivered late");
+            self.deliver_recorded(&letter.id).await?;
         }
         Ok(())
     }
 
-    /// Records the confirmation in the run, unless a living worker is about to.
-    async fn claimed_elsewhere(&self, letter: &Letter) -> Result<bool> {
-        let Some(run) = &letter.run else { return Ok(false) };
+    /// Delivers what was recorded about a run and not confirmed, before its message goes.
+    pub(super) async fn deliver_of(&self, run: &RunId) -> Result<()> {
+        let state = Some(LetterState::Open);
+        let filter = LetterFilter { state, confirmed: Some(false), limit: 0 };
+        for letter in self.runtime.store.letters(&filter).await? {
+            if letter.run.as_ref() == Some(run) {
+                self.deliver_recorded(&letter.id).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn deliver_recorded(&self, id: &str) -> Result<()> {
+        let Some(letter) = self.runtime.store.letter(id).await? else { return Ok(()) };
+        let holder = self.holder(&letter).await?;
+        if matches!(holder, Holder::Other) {
+            return Ok(());
+        }
+        let delivered = self.deliver(&letter).await;
+        if let Holder::Us(lease, head) = holder {
+            self.note_delivered((&lease, &head), &letter, delivered.is_ok()).await?;
+        }
+        delivered?;
+        tracing::info!(letter = letter.id, "dead letter delivered late");
+        Ok(())
+    }
+
+    /// Who may deliver a letter that is not confirmed. Its run is claimed, so that two do not.
+    async fn holder(&self, letter: &Letter) -> Result<Holder> {
+        let Some(run) = &letter.run else {
+            // Its message is still in hand somewhere, or comes again.
+            let young = self.runtime.clock.now().since(letter.last_at) < YOUNG;
+            return Ok(if young { Holder::Other } else { Holder::Nobody });
+        };
         // A run that goes on again is not to be touched: the letter is about what was before.
         match self.runtime.store.head(run).await? {
             Some(head) if head.status == RunStatus::Failed => {}
-            _ => return Ok(false),
+            _ => return Ok(Holder::Nobody),
         }
         let how = ClaimHow { early: true, reopen: true };
-        let (lease, head) = match self.runtime.claim(run, how).await? {
-            Claimed::Yours(lease, head) => (lease, head),
-            Claimed::Held(_) => return Ok(true),
-            _ => return Ok(false),
-        };
+        Ok(match self.runtime.claim(run, how).await? {
+            Claimed::Yours(lease, head) => Holder::Us(lease, head),
+            Claimed::Held(_) => Holder::Other,
+            _ => Holder::Nobody,
+        })
+    }
+
+    /// Lets the run go, with its letter's confirmation in the log if there is one.
+    async fn note_delivered(
+        &self,
+        (lease, head): (&Lease, &Head),
+        letter: &Letter,
+        delivered: bool,
+    ) -> Result<()> {
         let change = HeadChange {
             status: RunStatus::Failed,
             not_before: None,
@@ -173,9 +214,10 @@ impl DeadLetters {
             active: head.active,
             error: head.error.clone(),
         };
-        let confirmed = [Meta::LetterConfirmed { id: letter.id.clone() }];
-        self.runtime.note((&lease, &head), &confirmed, change, None, false).await?;
-        Ok(false)
+        let confirmed = Meta::LetterConfirmed { id: letter.id.clone() };
+        let confirmed = if delivered { std::slice::from_ref(&confirmed) } else { &[] };
+        self.runtime.note((lease, head), confirmed, change, None, false).await?;
+        Ok(())
     }
 
     /// Makes the queue's dead letters agree with the store's: imports what a broker gave up by
@@ -187,19 +229,34 @@ impl DeadLetters {
         if self.queue.depth().await?.dead == Some(0) {
             return Ok(());
         }
-        let mut visitor = Reconciliation { runtime: &self.runtime };
+        let mut visitor = Reconciliation { runtime: &self.runtime, kept: HashSet::new() };
         Ok(self.queue.visit_dead(&mut visitor).await?)
     }
 }
 
+/// Who may deliver a letter.
+enum Holder {
+    /// We do, as the run's owner.
+    Us(Lease, Box<Head>),
+    /// Somebody else is about to.
+    Other,
+    /// Whoever comes.
+    Nobody,
+}
+
 struct Reconciliation<'a> {
     runtime: &'a Runtime,
+    kept: HashSet<String>,
 }
 
 #[async_trait]
 impl DeadVisitor for Reconciliation<'_> {
     async fn visit(&mut self, dead: DeadLetter) -> Result<Fate, QueueError> {
-        Ok(self.judge(dead).await?)
+        let id = dead.id.clone();
+        let fate = self.judge(dead).await?;
+        // Published twice, after an answer that was lost: one says it all.
+        let again = fate == Fate::Keep && !self.kept.insert(id);
+        Ok(if again { Fate::Remove } else { fate })
     }
 }
 

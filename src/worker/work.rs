@@ -248,7 +248,15 @@ impl Worker {
         let due = head.not_before.is_some_and(|at| at <= now);
         let revisit = head.status == RunStatus::Completed && due;
         if head.status.is_final() && reopen.is_none() && !revisit {
-            return Worked::plain(Happened::Done).of(&name);
+            let told = match head.status {
+                RunStatus::Failed => self.shared.letters.deliver_of(&head.id).await,
+                _ => Ok(()),
+            };
+            let worked = told.map_or_else(
+                |fault| Worked::because(Happened::Unreachable, fault.to_string()),
+                |()| Worked::plain(Happened::Done),
+            );
+            return worked.of(&name);
         }
         let Some(workflow) = self.shared.workflows.get(&name) else {
             return self.foreign(head);

@@ -24,13 +24,15 @@ use super::{
     headers::received,
     session::{Live, recovered},
     settle::Held,
-    topology::{self, short},
+    topology::{self, Seen, short},
 };
 use crate::base::{Clock, Fault};
 
 /// How long messages may lie here while nobody asks.
 const IDLE: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(500);
+/// When nothing has come for this long while somebody waits, the queue is asked whether that can be.
+const SILENT: Duration = Duration::from_secs(4);
 
 /// What is told to the task.
 pub(super) enum Call {
@@ -80,6 +82,11 @@ pub(super) struct Pump {
     ready: VecDeque<Arc<Held>>,
     feed: Option<Feed>,
     opening: Option<BoxFuture<'static, Result<Feed, Fault>>>,
+    looking: Option<BoxFuture<'static, Option<Seen>>>,
+    /// When something last came, or the consumer began.
+    heard: Instant,
+    /// The queue had something for us when it was last asked.
+    suspect: bool,
     /// When somebody last waited.
     asked: Instant,
     closed: bool,
@@ -99,6 +106,9 @@ impl Pump {
             ready: VecDeque::new(),
             feed: None,
             opening: None,
+            looking: None,
+            heard: Instant::now(),
+            suspect: false,
             asked: Instant::now(),
             closed: false,
         }
@@ -119,6 +129,7 @@ impl Pump {
                 },
                 opened = opening(&mut self.opening) => self.opened(opened),
                 arrived = next(&mut self.feed) => self.arrived(arrived),
+                seen = looking(&mut self.looking) => self.looked(seen).await,
                 _ = look.tick() => self.look().await,
             }
         }
@@ -171,7 +182,10 @@ impl Pump {
     fn opened(&mut self, opened: Result<Feed, Fault>) {
         self.opening = None;
         match opened {
-            Ok(feed) => self.feed = Some(feed),
+            Ok(feed) => {
+                self.heard();
+                self.feed = Some(feed);
+            }
             Err(fault) => {
                 for waiter in self.waiters.drain(..) {
                     let _ = waiter.send(Err(fault.clone().into()));
@@ -181,6 +195,7 @@ impl Pump {
     }
 
     fn arrived(&mut self, arrived: Option<lapin::Result<Arrival>>) {
+        self.heard();
         let Some(feed) = &self.feed else { return };
         match arrived {
             Some(Ok(arrival)) => self.ready.push_back(Arc::new(held(feed, arrival))),
@@ -208,13 +223,43 @@ impl Pump {
         }
     }
 
-    /// Whether anybody still asks.
+    fn heard(&mut self) {
+        (self.heard, self.suspect, self.looking) = (Instant::now(), false, None);
+    }
+
+    /// Whether anybody still asks, and can be served.
     async fn look(&mut self) {
         self.waiters.retain(|waiter| !waiter.is_closed());
-        if !self.waiters.is_empty() {
-            self.asked = Instant::now();
-        } else if self.feed.is_some() && self.asked.elapsed() >= IDLE {
+        if self.waiters.is_empty() {
+            if self.feed.is_some() && self.asked.elapsed() >= IDLE {
+                self.hand_back().await;
+            }
+            return;
+        }
+        self.asked = Instant::now();
+        let Some(feed) = &self.feed else { return };
+        if !feed.live.is_alive() {
+            self.lost();
+        } else if self.heard.elapsed() >= SILENT && self.looking.is_none() {
+            self.looking = Some(Box::pin(look(self.inner.clone(), feed.live.clone())));
+        }
+    }
+
+    /// A consumer of a queue that was deleted and made again may hear nothing for good: the broker
+    /// does not always say so. One that is there has what is ready sent to it at once.
+    async fn looked(&mut self, seen: Option<Seen>) {
+        self.looking = None;
+        // It is asked again after a while, or at once when something lies there.
+        let waits = seen.is_some_and(|seen| seen.ready > 0);
+        let gone = seen.is_some_and(|seen| seen.consumers == 0) || waits && self.suspect;
+        self.suspect = waits;
+        if !waits {
+            self.heard = Instant::now();
+        }
+        if gone && self.feed.is_some() {
+            tracing::warn!("RabbitMQ forgot the consumer: it begins anew");
             self.hand_back().await;
+            recovered("consumer");
         }
     }
 
@@ -255,6 +300,27 @@ async fn opening(
     match opening {
         Some(opening) => opening.await,
         None => pending().await,
+    }
+}
+
+async fn looking(looking: &mut Option<BoxFuture<'static, Option<Seen>>>) -> Option<Seen> {
+    match looking {
+        Some(looking) => looking.await,
+        None => pending().await,
+    }
+}
+
+/// What the queue tells of itself: of one that is gone, that nobody consumes from it. `None` when it
+/// does not tell.
+async fn look(inner: Arc<Inner>, live: Arc<Live>) -> Option<Seen> {
+    let asked = topology::look(&live.connection, &inner.topology.main);
+    match timeout(inner.options.timeout, asked).await {
+        Ok(Ok(seen)) => Some(seen.unwrap_or(Seen { ready: 0, consumers: 0 })),
+        Ok(Err(_)) => None,
+        Err(_) => {
+            live.give_up();
+            None
+        }
     }
 }
 
@@ -318,8 +384,8 @@ async fn subscribe(inner: &Inner, live: &Arc<Live>) -> lapin::Result<Feed> {
 /// How many messages are ready in a queue; declares everything again when it is gone.
 pub(super) async fn ready(inner: &Inner, live: &Live, name: &str) -> Result<u64, Fault> {
     let asked = timeout(inner.options.timeout, async {
-        if let Some(ready) = topology::ready(&live.connection, name).await? {
-            return Ok(ready);
+        if let Some(seen) = topology::look(&live.connection, name).await? {
+            return Ok(seen.ready);
         }
         inner.topology.declare(&live.connection).await?;
         recovered("topology");

@@ -151,12 +151,23 @@ impl Topology {
     }
 }
 
-/// How many messages are ready in a queue; `None` when it is not there.
-pub(super) async fn ready(connection: &Connection, name: &str) -> Result<Option<u64>, Fault> {
+/// What a queue tells of itself.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Seen {
+    /// Messages that nobody has.
+    pub ready: u64,
+    pub consumers: u32,
+}
+
+/// What a queue tells of itself; `None` when it is not there.
+pub(super) async fn look(connection: &Connection, name: &str) -> Result<Option<Seen>, Fault> {
     let channel = open(connection).await?;
     let passive = QueueDeclareOptions { passive: true, ..Default::default() };
     match channel.queue_declare(short(name)?, passive, FieldTable::default()).await {
-        Ok(queue) => Ok(Some(queue.message_count().into())),
+        Ok(queue) => Ok(Some(Seen {
+            ready: queue.message_count().into(),
+            consumers: queue.consumer_count(),
+        })),
         Err(error) if is_missing(&error) => Ok(None),
         Err(error) => Err(fault(format_args!("looking at queue `{name}`"), &error)),
     }

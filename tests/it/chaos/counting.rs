@@ -121,16 +121,19 @@ fn message(number: u64) -> Message {
 }
 
 /// Publishes an event again and again, until the queue has taken it: twice is once, its key says so.
-/// Answers how often the queue did not.
-pub async fn put(queue: &dyn Queue, number: u64) -> u64 {
-    let (began, mut refused) = (Instant::now(), 0);
+pub async fn put(queue: &dyn Queue, number: u64) {
+    put_and(queue, number, || {}).await;
+}
+
+/// The same; tells of each time the queue did not.
+pub async fn put_and(queue: &dyn Queue, number: u64, refused: impl Fn()) {
+    let began = Instant::now();
     while let Err(error) = queue.publish(message(number), Duration::ZERO).await {
         assert!(error.is_transient(), "not for good, but: {error}");
         assert!(began.elapsed() < PATIENCE, "event {number} is refused: {error}");
-        refused += 1;
+        refused();
         pass(Duration::from_millis(10)).await;
     }
-    refused
 }
 
 /// Lets the runs go on that stand still in this folder.

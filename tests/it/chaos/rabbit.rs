@@ -83,6 +83,8 @@ async fn private_broker_is_killed_and_started() {
     let mut play = Play::new(Broker::private().await).await;
     let serving = Serving::new(&reviews(&play.broker)).await;
     let mut random = seeded();
+    // RabbitMQ does not bring back a quorum queue that was killed before it had its leader.
+    play.broker.queues().await;
     for _ in 0..rounds(1) {
         pass(Duration::from_millis(random.u64(0..500))).await;
         play.broker.kill().await;

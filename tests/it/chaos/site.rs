@@ -25,7 +25,7 @@ use verdict::{
 };
 
 use super::{
-    counting::{self, Counting, put},
+    counting::{self, Counting, put_and},
     place::{CONCURRENCY, Place, store},
 };
 use crate::{
@@ -266,8 +266,10 @@ async fn lane(queue: Arc<dyn Queue>, shared: Arc<Shared>, pace: Duration, stop: 
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     while stop.run_until_cancelled(tick.tick()).await.is_some() {
         let number = shared.next.fetch_add(1, Ordering::Relaxed);
-        let refused = put(&*queue, number).await;
-        shared.refused.fetch_add(refused, Ordering::Relaxed);
+        let refused = || {
+            shared.refused.fetch_add(1, Ordering::Relaxed);
+        };
+        put_and(&*queue, number, refused).await;
         shared.taken.lock().unwrap().insert(number);
     }
 }

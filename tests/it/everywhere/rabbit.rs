@@ -7,12 +7,11 @@ use async_trait::async_trait;
 use lapin::{
     BasicProperties, Channel, Connection, ConnectionProperties,
     options::{
-        BasicGetOptions, BasicNackOptions, BasicPublishOptions, ConfirmSelectOptions,
-        QueueDeclareOptions,
+        BasicAckOptions, BasicGetOptions, BasicNackOptions, BasicPublishOptions,
+        ConfirmSelectOptions, QueueDeclareOptions,
     },
     types::{AMQPValue, FieldTable},
 };
-use serde_json::Value;
 use tokio::time::Instant;
 use verdict::queue::{
     BODY_LIMIT, Message, Queue,
@@ -25,17 +24,17 @@ use crate::support::{Broker, eventually};
 const QUEUE: &str = "verdict";
 const DEAD: &str = "verdict.dead";
 const LIMIT: u32 = 10;
+/// What fills a queue that is to take no more.
+const FILLING: &[u8] = b"filling";
 /// How long what must be there may take to be seen.
 const LONG: Duration = Duration::from_secs(30);
 
 pub struct Vhost {
     broker: Broker,
-    /// The arguments that the dead letters' queue had before it was replaced.
-    replaced: std::sync::Mutex<Value>,
 }
 
 pub async fn place() -> Vhost {
-    Vhost { broker: Broker::shared().await, replaced: Default::default() }
+    Vhost { broker: Broker::shared().await }
 }
 
 /// Another client than verdict's.
@@ -60,6 +59,14 @@ impl Foreign {
         assert!(confirmation.is_ack(), "{confirmation:?}");
     }
 
+    /// Publishes to a queue; answers whether it is full.
+    async fn fills(&self, queue: &str) -> bool {
+        let (options, properties) = (BasicPublishOptions::default(), BasicProperties::default());
+        let sent =
+            self.channel.basic_publish("".into(), queue.into(), options, FILLING, properties);
+        sent.await.unwrap().await.unwrap().is_nack()
+    }
+
     pub async fn close(self) {
         self.connection.close(200, "done".into()).await.unwrap();
     }
@@ -70,19 +77,6 @@ impl Foreign {
         let declared =
             self.channel.queue_declare(queue.into(), passive, FieldTable::default()).await;
         declared.unwrap().message_count()
-    }
-
-    async fn declare(&self, queue: &str, arguments: &Value) -> lapin::Result<()> {
-        let mut table = FieldTable::default();
-        for (name, value) in arguments.as_object().unwrap() {
-            let value = match value {
-                Value::String(text) => AMQPValue::LongString(text.as_str().into()),
-                number => AMQPValue::LongLongInt(number.as_i64().unwrap()),
-            };
-            table.insert(name.as_str().into(), value);
-        }
-        let durable = QueueDeclareOptions { durable: true, ..Default::default() };
-        self.channel.queue_declare(queue.into(), durable, table).await.map(drop)
     }
 }
 
@@ -105,19 +99,6 @@ impl Vhost {
         // Closing gives them back.
         foreign.close().await;
         dead
-    }
-
-    /// Puts another queue in the place of the dead letters'.
-    async fn replace_dead(&self, arguments: &Value) {
-        // verdict makes it again as soon as it misses it.
-        eventually("the queue is replaced", async || {
-            self.broker.delete_queue(DEAD).await;
-            let foreign = self.foreign().await;
-            let declared = foreign.declare(DEAD, arguments).await;
-            foreign.close().await;
-            declared.ok()
-        })
-        .await;
     }
 }
 
@@ -157,17 +138,27 @@ impl Place for Vhost {
         .await
     }
 
-    /// A queue that takes nothing, in the place of the right one.
+    /// A quorum queue takes messages until it holds more than its limit.
     async fn refuse_dead(&self) {
-        let queue = self.broker.queue(DEAD).await.unwrap();
-        *self.replaced.lock().unwrap() = queue.arguments;
-        let nothing = serde_json::json!({"x-max-length": 0, "x-overflow": "reject-publish"});
-        self.replace_dead(&nothing).await;
+        self.broker.refuse(DEAD, true).await;
+        let foreign = self.foreign().await;
+        eventually("the queue is full", async || foreign.fills(DEAD).await.then_some(())).await;
+        foreign.close().await;
     }
 
     async fn take_dead(&self) {
-        let arguments = self.replaced.lock().unwrap().take();
-        self.replace_dead(&arguments).await;
+        // First makes room: the broker tells publishers of that, and not of a policy that went.
+        let foreign = self.foreign().await;
+        let get = BasicGetOptions::default();
+        while let Some(got) = foreign.channel.basic_get(DEAD.into(), get).await.unwrap() {
+            if got.delivery.data != FILLING {
+                break;
+            }
+            got.delivery.acker.ack(BasicAckOptions::default()).await.unwrap();
+        }
+        // Closing gives back what did not fill it.
+        foreign.close().await;
+        self.broker.refuse(DEAD, false).await;
     }
 
     async fn leave(&self, message: Message) {

@@ -19,7 +19,7 @@ use verdict::{
 };
 
 use crate::{
-    support::eventually,
+    support::{eventually, pass},
     worker::hall::{Part, Play, Stage, Working, id, message, part},
 };
 
@@ -37,6 +37,10 @@ pub trait Place: Send + Sync {
     /// How often a worker may go through the dead letters and leave others time to see them.
     fn reconcile(&self) -> Duration {
         millis(200)
+    }
+    /// How long a message may stay away that was on its way to somebody who went.
+    fn stragglers(&self) -> Duration {
+        Duration::ZERO
     }
     /// From here on no dead letter is taken. Everything has been declared and is in use.
     async fn refuse_dead(&self);
@@ -225,6 +229,11 @@ impl Site {
             (ready + delayed == 0).then_some(())
         })
         .await;
+    }
+
+    /// Lets the worker see what was on its way to one that went: a copy of a message, say.
+    pub async fn stragglers_come(&self) {
+        pass(self.place.stragglers()).await;
     }
 
     /// Stops the worker, once it has seen everything; the queue then holds no message any more but so many dead letters.

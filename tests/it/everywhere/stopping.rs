@@ -26,6 +26,7 @@ async fn a_stopping_worker_lets_go_and_the_next_one_goes_on(site: Site) {
     site.becomes("b", RunStatus::Completed).await;
     hand.counts("done", 2).await;
     assert_eq!(site.ran("a"), ["prepare", "work", "publish"]);
+    site.stragglers_come().await;
     site.ends(hand, 0).await;
 }
 
@@ -44,6 +45,7 @@ async fn what_outlasts_the_grace_period_is_cut_short(mut site: Site) {
     site.becomes("a", RunStatus::Completed).await;
     hand.counts("done", 1).await;
     assert_eq!(site.ran("a"), ["prepare", "work", "work", "publish"]);
+    site.stragglers_come().await;
     site.ends(hand, 0).await;
 }
 
@@ -64,6 +66,7 @@ async fn two_workers_share_the_queue(site: Site) {
         assert_eq!(site.ran(name), ["prepare", "work", "publish"], "{name}");
     }
     assert_eq!(site.letters().await, []);
+    site.stragglers_come().await;
     site.ends(two, 0).await;
 }
 

@@ -119,6 +119,16 @@ impl Broker {
         self.ask(Method::PUT, &self.path("queues", name), body).await;
     }
 
+    /// A queue takes no message, by an operator's policy, or it takes them again.
+    pub async fn refuse(&self, name: &str, refused: bool) {
+        let path = self.path("policies", &format!("refuse-{name}"));
+        let pattern = format!("^{}$", name.replace('.', "\\."));
+        let definition = json!({ "max-length": 0, "overflow": "reject-publish" });
+        let policy = json!({ "pattern": pattern, "definition": definition, "apply-to": "queues" });
+        let method = if refused { Method::PUT } else { Method::DELETE };
+        self.ask(method, &path, policy).await;
+    }
+
     /// Waits until nothing is left of the queue `name` and of those that belong to it: nothing ready,
     /// nothing in anybody's hands, nothing delayed, no dead letter.
     pub async fn empty(&self, name: &str) {

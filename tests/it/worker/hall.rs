@@ -45,6 +45,8 @@ pub enum Act {
     Park(Duration),
     /// Stands still until the stage is [opened](Stage::open).
     Stand,
+    /// The same, and then fails.
+    StandAndFail(Fault),
 }
 
 /// A run's input.
@@ -154,6 +156,11 @@ async fn act(context: Context<Scene, Arc<Stage>>) -> Result<String, NodeError> {
         Some(Act::Stand) => {
             stage.standing.send_modify(|standing| *standing += 1);
             stage.opened.cancelled().await;
+        }
+        Some(Act::StandAndFail(fault)) => {
+            stage.standing.send_modify(|standing| *standing += 1);
+            stage.opened.cancelled().await;
+            return Err(fault.into());
         }
     }
     Ok(node.to_string())

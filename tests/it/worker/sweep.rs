@@ -86,11 +86,14 @@ fn letter(hall: &Hall, run: Option<&str>) -> Letter {
     }
 }
 
-/// W3: a letter that was recorded and never published, because its worker died in between.
+/// W3: a letter that was recorded and never published, because its worker died in between. One
+/// that a worker may be about to publish is left to it.
 #[tokio::test]
 async fn a_recorded_letter_is_delivered_late() {
     let hall = Hall::new().await;
-    hall.store.put_letter(letter(&hall, None)).await.unwrap();
+    let long_ago = verdict::base::Timestamp(hall.now().0 - 61_000);
+    let old = Letter { last_at: long_ago, ..letter(&hall, None) };
+    hall.store.put_letter(old).await.unwrap();
     let worker = hall.worker();
     hall.only_letter().await;
     let dead = hall.dead().await;

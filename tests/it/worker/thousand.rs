@@ -131,13 +131,22 @@ impl Play {
         holders.filter(|holder| holder.owner == owner).count()
     }
 
-    /// Waits until that worker has a run in hand, or there is none left to have.
-    async fn until_busy(&self, pid: u32) {
-        eventually("the worker has a run in hand", async || {
-            let busy = self.held(pid).await > 0 || self.completed().await == self.events;
-            busy.then_some(())
-        })
-        .await;
+    /// Waits for a worker that has a run in hand; when there is none left to have, any will do.
+    async fn busy(&mut self, random: &mut fastrand::Rng) -> Process {
+        let began = Instant::now();
+        loop {
+            let done = self.completed().await;
+            self.publish_up_to(done + FEW).await;
+            let first = random.usize(0..self.workers.len());
+            for at in 0..self.workers.len() {
+                let at = (first + at) % self.workers.len();
+                if done == self.events || self.held(self.workers[at].pid()).await > 0 {
+                    return self.workers.swap_remove(at);
+                }
+            }
+            assert!(began.elapsed() < PATIENCE, "no worker has a run in hand, {done} are complete");
+            pass(Duration::from_millis(5)).await;
+        }
     }
 
     /// Kills one of the workers again and again, spread over the work: each kill waits for a part of
@@ -151,9 +160,8 @@ impl Play {
             let part = self.events * kill / (self.kills + 1);
             self.until_completed(part).await;
             pass(Duration::from_millis(random.u64(0..200))).await;
-            let mut process = self.workers.swap_remove(random.usize(0..workers));
+            let mut process = self.busy(&mut random).await;
             let pid = process.pid();
-            self.until_busy(pid).await;
             assert!(process.kill().await, "it had ended by itself:\n{}", process.said().await);
             let held = self.held(pid).await;
             self.in_hand += held;
@@ -172,15 +180,22 @@ impl Play {
             if now > seen {
                 (seen, since) = (now, Instant::now());
             }
-            assert!(
-                since.elapsed() < PATIENCE,
-                "{seen} of {wanted} runs are complete, and no more"
-            );
-            let next = (seen + FEW).clamp(self.published, self.events);
-            publish(&*self.queue, self.published..next).await;
-            self.published = next;
+            if since.elapsed() > PATIENCE {
+                let left = self.runtime.store.list(&RunFilter::default()).await.unwrap();
+                let left = left.into_iter().filter(|head| head.status != RunStatus::Completed);
+                let left: Vec<_> = left.collect();
+                let published = self.published;
+                panic!("{seen} of {wanted} runs are complete, {published} published: {left:#?}");
+            }
+            self.publish_up_to(seen + FEW).await;
             pass(Duration::from_millis(20)).await;
         }
+    }
+
+    async fn publish_up_to(&mut self, next: u64) {
+        let next = next.clamp(self.published, self.events);
+        publish(&*self.queue, self.published..next).await;
+        self.published = next;
     }
 
     async fn stop_them(&mut self) {
