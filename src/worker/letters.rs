@@ -153,23 +153,25 @@ impl DeadLetters {
         Ok(())
     }
 
-    /// Delivers what was recorded about a run and not confirmed, before its message goes.
-    pub(super) async fn deliver_of(&self, run: &RunId) -> Result<()> {
+    /// Delivers what was recorded about a run and not confirmed, before its message goes. `false`
+    /// when somebody else holds the run, and may be about to.
+    pub(super) async fn deliver_of(&self, run: &RunId) -> Result<bool> {
         let state = Some(LetterState::Open);
         let filter = LetterFilter { state, confirmed: Some(false), limit: 0 };
         for letter in self.runtime.store.letters(&filter).await? {
-            if letter.run.as_ref() == Some(run) {
-                self.deliver_recorded(&letter.id).await?;
+            if letter.run.as_ref() == Some(run) && !self.deliver_recorded(&letter.id).await? {
+                return Ok(false);
             }
         }
-        Ok(())
+        Ok(true)
     }
 
-    async fn deliver_recorded(&self, id: &str) -> Result<()> {
-        let Some(letter) = self.runtime.store.letter(id).await? else { return Ok(()) };
+    /// `false` when it is left to somebody else.
+    async fn deliver_recorded(&self, id: &str) -> Result<bool> {
+        let Some(letter) = self.runtime.store.letter(id).await? else { return Ok(true) };
         let holder = self.holder(&letter).await?;
         if matches!(holder, Holder::Other) {
-            return Ok(());
+            return Ok(false);
         }
         let delivered = self.deliver(&letter).await;
         if let Holder::Us(lease, head) = holder {
@@ -177,7 +179,7 @@ impl DeadLetters {
         }
         delivered?;
         tracing::info!(letter = letter.id, "dead letter delivered late");
-        Ok(())
+        Ok(true)
     }
 
     /// Who may deliver a letter that is not confirmed. Its run is claimed, so that two do not.

@@ -248,15 +248,7 @@ impl Worker {
         let due = head.not_before.is_some_and(|at| at <= now);
         let revisit = head.status == RunStatus::Completed && due;
         if head.status.is_final() && reopen.is_none() && !revisit {
-            let told = match head.status {
-                RunStatus::Failed => self.shared.letters.deliver_of(&head.id).await,
-                _ => Ok(()),
-            };
-            let worked = told.map_or_else(
-                |fault| Worked::because(Happened::Unreachable, fault.to_string()),
-                |()| Worked::plain(Happened::Done),
-            );
-            return worked.of(&name);
+            return self.finished(&head).await.of(&name);
         }
         let Some(workflow) = self.shared.workflows.get(&name) else {
             return self.foreign(head);
@@ -277,6 +269,22 @@ impl Worker {
             Ok(Claimed::Final(_) | Claimed::Missing) => Worked::plain(Happened::Done),
         };
         worked.of(&name)
+    }
+
+    /// A run that is at its end: what it has to tell people is told before its message goes.
+    async fn finished(&self, head: &Head) -> Worked {
+        if head.status != RunStatus::Failed {
+            return Worked::plain(Happened::Done);
+        }
+        match self.shared.letters.deliver_of(&head.id).await {
+            Ok(true) => Worked::plain(Happened::Done),
+            Ok(false) => {
+                let now = self.shared.runtime.clock.now();
+                let left = head.lease.as_ref().map(|holder| holder.expires.since(now));
+                Worked::plain(Happened::Held { left: left.unwrap_or_default() })
+            }
+            Err(fault) => Worked::because(Happened::Unreachable, fault),
+        }
     }
 
     /// A run of another build: of a version, or a whole workflow, that is not here.

@@ -131,6 +131,7 @@ async fn a_runs_letter_is_delivered_however_late(mut site: Site) {
     .await;
     site.all_quiet().await;
     assert_eq!(site.ran("a"), ["prepare", "work"]);
+    site.stragglers_come().await;
     site.ends(hand, 1).await;
 }
 
