@@ -109,7 +109,7 @@ impl Keyed for PostgresStore {
             .db
             .call(
                 Repeat::Harmless,
-                work!(|session| { put(session, PUT, (space, key), value, life).await.map(drop) }),
+                work!(|session| put(session, PUT, (space, key), value, life).await.map(drop)),
             )
             .await?)
     }
@@ -128,7 +128,7 @@ impl Keyed for PostgresStore {
                 .db
                 .call(
                     Repeat::Never,
-                    work!(|session| { put(session, CLAIM, (space, key), value, life).await }),
+                    work!(|session| put(session, CLAIM, (space, key), value, life).await),
                 )
                 .await?
             {
@@ -148,7 +148,7 @@ impl Keyed for PostgresStore {
             .transaction(
                 Repeat::Never,
                 &[lock(space, key)],
-                work!(|session| { spend(session, (space, key), amount, budget).await }),
+                work!(|session| spend(session, (space, key), amount, budget).await),
             )
             .await?)
     }

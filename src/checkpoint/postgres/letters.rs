@@ -8,7 +8,7 @@ use crate::{
     base::Timestamp,
     db::{
         DbError, Postgres,
-        postgres::{Repeat, Session, Sql, work},
+        postgres::{Repeat, Sql, work},
     },
     graph::store::{Letter, LetterFilter, LetterState},
 };
@@ -63,7 +63,7 @@ pub(super) async fn put(db: &Postgres, letter: &Letter) -> Result<(), DbError> {
     );
     db.call(
         Repeat::Harmless,
-        work!(|session| { session.run(bind(sqlx::query(PUT), letter)?).await.map(drop) }),
+        work!(|session| session.run(bind(sqlx::query(PUT), letter)?).await.map(drop)),
     )
     .await
 }
@@ -72,7 +72,7 @@ pub(super) async fn confirm(db: &Postgres, id: &str) -> Result<bool, DbError> {
     let sql = "UPDATE verdict.letter SET confirmed = true WHERE id = $1";
     db.call(
         Repeat::Harmless,
-        work!(|session| { Ok(session.run(sqlx::query(sql).bind(id.as_bytes())).await? > 0) }),
+        work!(|session| Ok(session.run(sqlx::query(sql).bind(id.as_bytes())).await? > 0)),
     )
     .await
 }

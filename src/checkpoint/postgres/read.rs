@@ -8,7 +8,7 @@ use super::codec::{COLUMNS, Row, columns, millis, number, status};
 use crate::{
     db::{
         DbError, Postgres,
-        postgres::{Repeat, Session, work},
+        postgres::{Repeat, work},
     },
     graph::store::{Head, RunFilter, RunId, RunStatus, StoredRecord},
 };

@@ -22,6 +22,8 @@ macro_rules! suite {
     ($($area:ident: $($case:ident)+;)+) => {
         suite!(@store memory; $($area: $($case)+;)+);
         suite!(@store sqlite_file; $($area: $($case)+;)+);
+        suite!(@store postgres; $($area: $($case)+;)+);
+        suite!(@store postgres_pooled; $($area: $($case)+;)+);
     };
     (@store $store:ident; $($area:ident: $($case:ident)+;)+) => {
         mod $store {

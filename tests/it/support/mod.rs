@@ -6,6 +6,7 @@
 
 mod group;
 mod machine;
+mod postgres;
 mod process;
 mod proxy;
 mod pubsub;
@@ -14,6 +15,7 @@ mod rest;
 mod service;
 
 pub use machine::Machine;
+pub use postgres::{Database, Pooler};
 pub use process::Process;
 pub use proxy::Proxy;
 pub use pubsub::Emulator;

@@ -1,17 +1,17 @@
 //! PostgreSQL: the server of the whole test run, or one of a test's own that it may break.
 //!
-//! Either way a test has a database of its own, made from a template that holds the schema.
-//! [`Database::finish`] ends every test: it fails if a connection is still open, and drops the
-//! database.
+//! Either way a test has a database of its own. [`Database::finish`] ends every test: it fails if a
+//! connection is still open, and drops the database. A private server is killed when its database
+//! goes out of scope, also after a panic.
 
 use std::thread;
 
-use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Row as _};
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection, postgres::PgRow};
 use url::Url;
 
 use super::{eventually, service::Service};
 
-/// A database on a server.
+/// A database, empty at first.
 pub struct Database {
     server: Url,
     name: String,
@@ -19,63 +19,176 @@ pub struct Database {
     open: bool,
 }
 
-/// Held by whoever makes the template, or a copy of it: nobody may look into it meanwhile.
-const LOCK: &str = "SELECT pg_advisory_lock(20110)";
-
 impl Database {
-    /// On the server of the whole test run, with the schema.
+    /// On the server of the whole test run.
     pub async fn shared() -> Self {
-        let database = Self::at(super::told("VERDICT_TEST_POSTGRES"), None);
-        let mut server = database.server().await;
-        tell(&mut server, LOCK).await;
-        let template = database.template(&mut server).await;
-        let create = format!("CREATE DATABASE \"{}\" TEMPLATE {template}", database.name);
-        tell(&mut server, &create).await;
-        server.close().await.unwrap();
-        database
+        Self::at(&super::told(SERVER), None).await
     }
 
-    /// Empty, on the server of the whole test run.
-    pub async fn empty() -> Self {
-        let database = Self::at(super::told("VERDICT_TEST_POSTGRES"), None);
-        database.create().await;
-        database
-    }
-
-    /// Empty, on a server of the test's own.
+    /// On a server of this test's own: up in a second.
     pub async fn private() -> Self {
         let mut service = Service::new("postgres");
         let told = service.start().await;
-        let database = Self::at(told["VERDICT_TEST_POSTGRES"].clone(), Some(service));
-        database.create().await;
+        Self::at(&told[SERVER], Some(service)).await
+    }
+
+    async fn at(server: &str, service: Option<Service>) -> Self {
+        let server = server.parse().unwrap();
+        let database = Self { server, name: super::unique(), service, open: true };
+        database
+            .command(&format!("CREATE DATABASE {} TEMPLATE template0", database.quoted()))
+            .await;
         database
     }
 
-    fn at(server: String, service: Option<Service>) -> Self {
-        Self { server: server.parse().unwrap(), name: super::unique(), service, open: true }
+    /// `postgres://USER@HOST:PORT/DATABASE`.
+    pub fn url(&self) -> String {
+        self.url_through(self.address())
     }
 
-    async fn create(&self) {
-        let mut server = self.server().await;
-        tell(&mut server, &format!("CREATE DATABASE \"{}\"", self.name)).await;
-        server.close().await.unwrap();
+    /// The same behind another address, of a proxy or a pooler.
+    pub fn url_through(&self, address: impl std::fmt::Display) -> String {
+        format!("postgres://postgres@{address}/{}", self.name)
     }
 
-    async fn server(&self) -> PgConnection {
-        PgConnection::connect(self.server.as_str()).await.unwrap()
+    /// `HOST:PORT`: the target of a proxy.
+    pub fn address(&self) -> String {
+        format!("{}:{}", self.server.host_str().unwrap(), self.server.port().unwrap())
     }
 
-    /// The template's name. It is made by the first test of the run, of the schema this build makes.
-    async fn template(&self, server: &mut PgConnection) -> String {
-        let name = format!("verdict_template_{}", std::process::id_of_build());
-        let there = sqlx::query("SELECT 1 FROM pg_database WHERE datname = $1").bind(&name);
-        if there.fetch_optional(&mut *server).await.unwrap().is_none() {
-            tell(server, &format!("CREATE DATABASE {name}_new")).await;
-            let url = self.url_of(&self.server, &format!("{name}_new"));
-            let db = verdict::db::Postgres::open(&url, Default::default()).await.unwrap();
-            db.close().await;
-            tell(server, &format!("ALTER DATABASE {name}_new RENAME TO {name}")).await;
+    /// Its name, to be quoted in SQL.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// A connection of the test's own to it.
+    pub async fn connect(&self) -> PgConnection {
+        PgConnection::connect(&self.url()).await.unwrap()
+    }
+
+    /// Runs statements in it.
+    pub async fn tell(&self, sql: &str) {
+        tell(self.connect().await, sql).await;
+    }
+
+    /// Runs one statement in it; answers its rows.
+    pub async fn ask(&self, sql: &str) -> Vec<PgRow> {
+        let mut conn = self.connect().await;
+        let rows = sqlx::raw_sql(AssertSqlSafe(sql)).fetch_all(&mut conn).await.unwrap();
+        conn.close().await.unwrap();
+        rows
+    }
+
+    /// Runs statements in the server's own database.
+    pub async fn command(&self, sql: &str) {
+        tell(PgConnection::connect(self.server.as_str()).await.unwrap(), sql).await;
+    }
+
+    /// How many connections are open to it.
+    pub async fn connections(&self) -> usize {
+        let mut conn = PgConnection::connect(self.server.as_str()).await.unwrap();
+        let sql = "SELECT 1 FROM pg_stat_activity WHERE datname = $1";
+        let rows = sqlx::query(sql).bind(&self.name).fetch_all(&mut conn).await.unwrap();
+        conn.close().await.unwrap();
+        rows.len()
+    }
+
+    /// Ends the test's use of it: fails if a connection is still open, and drops it.
+    pub async fn finish(mut self) {
+        self.open = false;
+        let closed = async || (self.connections().await == 0).then_some(());
+        eventually("every connection is closed", closed).await;
+        self.command(&format!("DROP DATABASE {}", self.quoted())).await;
+        if let Some(service) = &mut self.service {
+            service.kill().await;
         }
-        name
+    }
+
+    fn quoted(&self) -> String {
+        format!("\"{}\"", self.name)
+    }
+}
+
+/// For a private server only.
+impl Database {
+    /// The server ends its connections, and then itself.
+    pub async fn stop(&mut self) {
+        self.own().stop().await;
+    }
+
+    /// SIGKILL, to every process of the server at once.
+    pub async fn kill(&mut self) {
+        self.own().kill().await;
+    }
+
+    /// Starts the server again: same address, same data.
+    pub async fn start(&mut self) {
+        let told = self.own().start().await;
+        assert_eq!(told[SERVER], self.server.as_str());
+    }
+
+    /// What the server has written to its log.
+    pub fn log(&self) -> String {
+        self.service.as_ref().unwrap().log()
+    }
+
+    fn own(&mut self) -> &mut Service {
+        self.service.as_mut().unwrap()
+    }
+}
+
+/// The variable that says where the server is.
+const SERVER: &str = "VERDICT_TEST_POSTGRES";
+
+async fn tell(mut conn: PgConnection, sql: &str) {
+    sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut conn).await.unwrap();
+    conn.close().await.unwrap();
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        if !self.open {
+            return;
+        }
+        if self.service.is_none() {
+            drop_database(self.server.clone(), self.quoted());
+        }
+        assert!(thread::panicking(), "a test must end its use of a database with `finish`");
+    }
+}
+
+/// Outside the test's runtime, which may be on its way down.
+fn drop_database(server: Url, quoted: String) {
+    let work = async move {
+        let mut conn = PgConnection::connect(server.as_str()).await?;
+        let sql = AssertSqlSafe(format!("DROP DATABASE {quoted} WITH (FORCE)"));
+        sqlx::raw_sql(sql).execute(&mut conn).await
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let _ = thread::spawn(move || runtime.unwrap().block_on(work)).join();
+}
+
+/// A pgbouncer in transaction mode, with fewer connections to the server than its clients have.
+pub struct Pooler {
+    address: String,
+    service: Service,
+}
+
+impl Pooler {
+    /// Before the server of that database.
+    pub async fn before(database: &Database) -> Self {
+        let mut service = Service::told("pgbouncer", &[(SERVER, database.server.as_str())]);
+        let address = service.start().await["VERDICT_TEST_PGBOUNCER"].clone();
+        Self { address, service }
+    }
+
+    /// `HOST:PORT`.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Ends it, and its connections to the server.
+    pub async fn finish(mut self) {
+        self.service.stop().await;
     }
 }
