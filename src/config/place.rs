@@ -107,7 +107,7 @@ impl StoreUrl {
     pub fn missing(&self) -> Option<&'static str> {
         match self {
             Self::Sqlite(_) | Self::Memory => None,
-            Self::Postgres(_) => Some("postgres"),
+            Self::Postgres(_) => (!cfg!(feature = "postgres")).then_some("postgres"),
             Self::Firestore { .. } => Some("firestore"),
         }
     }

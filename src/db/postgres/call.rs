@@ -206,7 +206,14 @@ impl Postgres {
     }
 
     fn failed(&self, error: sqlx::Error) -> DbError {
-        self.named(DbError::from(error))
+        let limit = humantime::format_duration(self.options.acquire_timeout);
+        self.named(match error {
+            sqlx::Error::PoolTimedOut => DbError::transient(format!(
+                "no connection within {limit}: the server is out of reach, or every connection is \
+                 busy (`store.postgres.max_connections`)"
+            )),
+            other => DbError::from(other),
+        })
     }
 
     pub(super) fn named(&self, error: DbError) -> DbError {

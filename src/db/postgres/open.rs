@@ -11,7 +11,7 @@ use tokio::{sync::watch, time::Instant};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{PostgresOptions, schema};
-use crate::db::DbError;
+use crate::{base::ExposeSecret as _, db::DbError};
 
 /// Every statement finds its rows by a key. A plan made while the tables were small, and kept, must
 /// not read them whole when they have grown.
@@ -47,10 +47,15 @@ impl Postgres {
     ///
     /// # Errors
     /// Transient when the server is out of reach; permanent when it refuses the role or the
-    /// database, or when the schema is another program's or newer than this build knows.
+    /// database, or when the schema is another program's, newer than this build knows, or older
+    /// while [`PostgresOptions::migrate`] is off.
     pub async fn open(url: &str, options: PostgresOptions) -> Result<Self, DbError> {
         let connect: PgConnectOptions =
             url.parse().map_err(|_| DbError::permanent("the URL of the database is not valid"))?;
+        let connect = match &options.password {
+            Some(password) => connect.password(password.expose_secret()),
+            None => connect,
+        };
         let begin = begin(&options);
         let connect = prepared(connect, &options);
         let name = name_of(&connect);
@@ -66,7 +71,11 @@ impl Postgres {
             lanes: TaskTracker::new(),
             migrated: None,
         };
-        match schema::migrate(&db).await {
+        let made = match db.options.migrate {
+            true => schema::migrate(&db).await,
+            false => schema::is_current(&db).await,
+        };
+        match made {
             Ok(from) => db.migrated = from,
             Err(error) => {
                 db.pool.close().await;
@@ -81,7 +90,7 @@ impl Postgres {
         &self.name
     }
 
-    /// The schema version that opening found, if it was an older one.
+    /// The schema version that opening found, if it was an older one; 0 for a new database.
     pub fn migrated_from(&self) -> Option<i32> {
         self.migrated
     }

@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::base::Secret;
+
 /// How a PostgreSQL database is used.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PostgresOptions {
     /// The most connections this process opens.
@@ -19,6 +21,12 @@ pub struct PostgresOptions {
     /// Whether statements stay prepared on their connection. Off for a pooler that hands each
     /// transaction to another connection (pgbouncer before 1.21, in transaction mode).
     pub prepared_statements: bool,
+    /// Whether the schema is brought up to date at start. Off for a role that may not change it:
+    /// then `verdict migrate`, with a role that may, comes first.
+    pub migrate: bool,
+    /// The password, instead of the one in `store.url`.
+    #[serde(skip_serializing)]
+    pub password: Option<Secret>,
 }
 
 impl Default for PostgresOptions {
@@ -28,6 +36,8 @@ impl Default for PostgresOptions {
             acquire_timeout: Duration::from_secs(5),
             statement_timeout: Duration::from_secs(30),
             prepared_statements: true,
+            migrate: true,
+            password: None,
         }
     }
 }

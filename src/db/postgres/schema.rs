@@ -26,6 +26,18 @@ pub(super) async fn migrate(db: &Postgres) -> Result<Option<i32>, DbError> {
     Ok((from < VERSION).then_some(from))
 }
 
+/// Refuses a schema that is older than [`VERSION`].
+pub(super) async fn is_current(db: &Postgres) -> Result<Option<i32>, DbError> {
+    let found = db.call(Repeat::Harmless, work!(|session| find(session).await)).await?;
+    match check(db, found)? {
+        VERSION => Ok(None),
+        older => Err(db.named(DbError::permanent(format!(
+            "its schema has version {older}, and this build needs {VERSION}: run `verdict migrate`, \
+             or set `store.postgres.migrate = true`"
+        )))),
+    }
+}
+
 async fn bring_up(session: &mut Session<'_, '_>) -> Result<Found, sqlx::Error> {
     let found = find(session).await?;
     if let Found::Version(from) = found

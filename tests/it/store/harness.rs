@@ -129,7 +129,7 @@ pub async fn sqlite_file() -> Place {
 }
 
 /// On a database of its own, with a clock that stands still.
-pub async fn postgres() -> Place {
+pub async fn postgres_server() -> Place {
     let database = Database::shared().await;
     let db = Postgres::open(&database.url(), PostgresOptions::default()).await.unwrap();
     on_postgres(database, db, || Box::pin(async {})).await

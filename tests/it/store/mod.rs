@@ -12,6 +12,7 @@ mod letters;
 mod list;
 mod model;
 mod open;
+mod postgres;
 mod processes;
 mod race;
 mod remove;
@@ -22,7 +23,7 @@ macro_rules! suite {
     ($($area:ident: $($case:ident)+;)+) => {
         suite!(@store memory; $($area: $($case)+;)+);
         suite!(@store sqlite_file; $($area: $($case)+;)+);
-        suite!(@store postgres; $($area: $($case)+;)+);
+        suite!(@store postgres_server; $($area: $($case)+;)+);
         suite!(@store postgres_pooled; $($area: $($case)+;)+);
     };
     (@store $store:ident; $($area:ident: $($case:ident)+;)+) => {

@@ -386,6 +386,6 @@ proptest! {
 
     #[test]
     fn postgres_answers_as_memory_does(steps in vec(step(), 1..60)) {
-        runtime().block_on(async { agree(steps, postgres().await).await })?;
+        runtime().block_on(async { agree(steps, postgres_server().await).await })?;
     }
 }
