@@ -37,8 +37,8 @@ use crate::{
     },
 };
 
-/// Groups of one kind under way at once. More only make the groups smaller.
-const SIDE_BY_SIDE: usize = 2;
+/// One group of a kind under way for so many connections: more only make the groups smaller.
+const CONNECTIONS: u32 = 4;
 
 /// A store in a PostgreSQL database. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -52,9 +52,10 @@ pub struct PostgresStore {
 impl PostgresStore {
     /// The store in an open database. Must be called inside a Tokio runtime.
     pub fn new(db: Postgres) -> Self {
+        let side_by_side = db.options().max_connections.div_ceil(CONNECTIONS) as usize;
         Self {
-            opens: Lanes::new(&db, SIDE_BY_SIDE),
-            appends: Lanes::new(&db, SIDE_BY_SIDE),
+            opens: Lanes::new(&db, side_by_side),
+            appends: Lanes::new(&db, side_by_side),
             renewals: Lanes::new(&db, 1),
             db,
         }

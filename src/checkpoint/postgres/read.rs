@@ -71,10 +71,17 @@ pub(super) async fn list(db: &Postgres, filter: &RunFilter) -> Result<Vec<Head>,
 /// The runs of a subject or prefix are few, and sorted. All others are read in order from an index;
 /// where the statuses are named, each from its own, and merged.
 fn listing(filter: &RunFilter) -> QueryBuilder<Server> {
-    let few = filter.subject.is_some() || filter.id_prefix.is_some();
     let mut sql = QueryBuilder::new("");
-    if few || (filter.statuses.is_empty() && filter.workflow.is_none()) {
+    if filter.subject.is_some() || filter.id_prefix.is_some() {
+        // Found first: read in order, they would be looked for among all.
+        sql.push("WITH few AS MATERIALIZED (");
         branch(&mut sql, filter, &filter.statuses);
+        sql.push(") SELECT * FROM few");
+        ordered(&mut sql, filter);
+        return sql;
+    }
+    if filter.statuses.is_empty() && filter.workflow.is_none() {
+        branch(&mut sql, filter, &[]);
         ordered(&mut sql, filter);
         return sql;
     }

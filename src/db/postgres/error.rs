@@ -64,6 +64,10 @@ fn classified(code: &str, message: &str) -> DbError {
     let said = format!("{message} (SQLSTATE {code})");
     match code {
         "26000" | "42P05" => DbError::permanent(format!("{said}; {POOLER}")),
+        // Poolers give this code to whatever they have to say, outages too.
+        "08P01" if message.contains("startup parameter") => {
+            DbError::permanent(format!("{said}; {POOLER}"))
+        }
         "57014" => DbError::transient(format!(
             "{said}; raise `store.postgres.statement_timeout` if the server is not overloaded"
         )),
@@ -91,6 +95,8 @@ mod tests {
         for code in ["08006", "40001", "40P01", "53300", "53100", "57P01", "57P03", "25006"] {
             assert!(classified(code, "x").is_transient(), "{code}");
         }
+        let pooler = classified("08P01", "unsupported startup parameter: options");
+        assert!(!pooler.is_transient() && pooler.message().contains("prepared_statements"));
         for code in ["28P01", "3D000", "42501", "23505", "22021", "42P01", "XX001", "26000", ""] {
             assert!(!classified(code, "x").is_transient(), "{code}");
         }

@@ -90,6 +90,11 @@ impl Postgres {
         &self.name
     }
 
+    /// How it is used.
+    pub fn options(&self) -> &PostgresOptions {
+        &self.options
+    }
+
     /// The schema version that opening found, if it was an older one; 0 for a new database.
     pub fn migrated_from(&self) -> Option<i32> {
         self.migrated
