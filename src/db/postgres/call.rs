@@ -136,7 +136,7 @@ impl Postgres {
         begin: Option<&str>,
         work: impl for<'c> Fn(Session<'c, 'w>) -> Done<'c, T> + Send + Sync,
     ) -> Result<T, DbError> {
-        let mut attempt = 0;
+        let (began, mut attempt) = (Instant::now(), 0);
         loop {
             attempt += 1;
             let mut conn = self.pool.acquire().await.map_err(|error| self.failed(error))?;
@@ -154,7 +154,8 @@ impl Postgres {
                 Again::IfRepeatable => repeat == Repeat::Harmless,
                 Again::Not => false,
             };
-            if !repeatable || attempt == ATTEMPTS {
+            let late = began.elapsed() > self.options.statement_timeout;
+            if !repeatable || late || attempt == ATTEMPTS {
                 return Err(self.failed(error));
             }
             tokio::time::sleep(pause(attempt)).await;

@@ -12,8 +12,8 @@ use sqlx::{ConnectOptions, Connection, sqlite::SqliteConnectOptions};
 use tempfile::TempDir;
 use verdict::{
     base::{Clock, ManualClock, Timestamp},
-    checkpoint::{Memory, SqliteStore},
-    db::{Sqlite, SqliteOptions},
+    checkpoint::{Memory, PostgresStore, SqliteStore},
+    db::{Postgres, Sqlite, SqliteOptions},
     graph::{
         ClaimHow, Execute, Meta, NewSpec, Ran, ReopenFrom, RunId, Runtime, Stop,
         store::{Claimed, Head, Lease, Resumed, Store},
@@ -21,6 +21,7 @@ use verdict::{
 };
 
 use super::support::{Add, TestGraph, Words, execute};
+use crate::support::Database;
 
 pub const START: Timestamp = Timestamp(1_700_000_000_000);
 
@@ -30,14 +31,31 @@ pub struct Bench {
     pub hand: ManualClock,
     clock: Clock,
     file: Option<(TempDir, PathBuf)>,
+    server: Option<Server>,
+}
+
+/// A database, and who has it open.
+struct Server {
+    database: Database,
+    open: Mutex<Vec<Postgres>>,
+}
+
+impl Server {
+    /// As another process opens it.
+    async fn store(&self) -> Arc<dyn Store> {
+        let db = Postgres::open(&self.database.url(), Default::default()).await.unwrap();
+        self.open.lock().unwrap().push(db.clone());
+        Arc::new(PostgresStore::new(db))
+    }
 }
 
 /// Runs the test on every store.
 pub async fn on_each(test: impl AsyncFn(&Bench)) {
-    for bench in [Bench::memory(), Bench::sqlite().await] {
+    for bench in [Bench::memory(), Bench::sqlite().await, Bench::postgres().await] {
         // Shown only when the test fails.
-        println!("on {}", if bench.file.is_some() { "SQLite" } else { "memory" });
+        println!("on {}", bench.name());
         Box::pin(test(&bench)).await;
+        bench.done().await;
     }
 }
 
@@ -45,7 +63,8 @@ impl Bench {
     pub fn memory() -> Self {
         let (clock, hand) = Clock::manual(START);
         let store = Arc::new(Memory::new(clock.clone()));
-        Self { runtime: Runtime::new(store, clock.clone(), "one"), hand, clock, file: None }
+        let runtime = Runtime::new(store, clock.clone(), "one");
+        Self { runtime, hand, clock, file: None, server: None }
     }
 
     pub async fn sqlite() -> Self {
@@ -54,14 +73,49 @@ impl Bench {
         let path = folder.path().join("runs.db");
         let store = open_file(&path, &clock).await;
         let runtime = Runtime::new(store, clock.clone(), "one");
-        Self { runtime, hand, clock, file: Some((folder, path)) }
+        Self { runtime, hand, clock, file: Some((folder, path)), server: None }
     }
 
-    /// The same runs as another process sees them: another name and, on a file, another handle.
+    pub async fn postgres() -> Self {
+        let (clock, hand) = Clock::manual(START);
+        let server = Server { database: Database::shared().await, open: Mutex::default() };
+        let runtime = Runtime::new(server.store().await, clock.clone(), "one");
+        server.database.still(START.0).await;
+        Self { runtime, hand, clock, file: None, server: Some(server) }
+    }
+
+    fn name(&self) -> &'static str {
+        match (&self.file, &self.server) {
+            (Some(_), _) => "SQLite",
+            (_, Some(_)) => "PostgreSQL",
+            _ => "memory",
+        }
+    }
+
+    /// Lets the store's time pass, and everybody's.
+    pub async fn pass(&self, by: Duration) {
+        self.hand.advance(by);
+        if let Some(server) = &self.server {
+            server.database.set_clock(self.clock.now().0).await;
+        }
+    }
+
+    /// Ends every test of it.
+    pub async fn done(self) {
+        let Some(Server { database, open }) = self.server else { return };
+        let open = std::mem::take(&mut *open.lock().unwrap());
+        for db in open {
+            db.close().await;
+        }
+        database.finish().await;
+    }
+
+    /// The same runs as another process sees them: another name and another handle.
     pub async fn elsewhere(&self) -> Runtime {
-        let store = match &self.file {
-            Some((_, path)) => open_file(path, &self.clock).await,
-            None => self.runtime.store.clone(),
+        let store = match (&self.file, &self.server) {
+            (Some((_, path)), _) => open_file(path, &self.clock).await,
+            (_, Some(server)) => server.store().await,
+            _ => self.runtime.store.clone(),
         };
         Runtime::new(store, self.clock.clone(), "other")
     }

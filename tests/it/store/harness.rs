@@ -150,11 +150,6 @@ pub async fn postgres_pooled() -> Place {
     on_postgres(database, db, end).await
 }
 
-/// What the store asks for the time answers from a table.
-const STILL: &str = "CREATE TABLE public.hand AS SELECT 0::bigint AS at; \
-     CREATE OR REPLACE FUNCTION verdict.now_ms() RETURNS bigint LANGUAGE sql STABLE PARALLEL SAFE \
-     AS 'SELECT at FROM public.hand'";
-
 async fn on_postgres(
     database: Database,
     db: Postgres,
@@ -162,7 +157,7 @@ async fn on_postgres(
 ) -> Place {
     let (clock, hand) = Clock::manual(START);
     let store = Arc::new(PostgresStore::new(db.clone()));
-    database.tell(STILL).await;
+    database.still(clock.now().0).await;
     let conn = Arc::new(AsyncMutex::new(Some(database.connect().await)));
     let ours = conn.clone();
     let tell: Tell = Box::new(move |Timestamp(at)| {
@@ -172,7 +167,6 @@ async fn on_postgres(
             set.execute(conn.lock().await.as_mut().unwrap()).await.unwrap();
         })
     });
-    tell(clock.now()).await;
     let database = Arc::new(Mutex::new(Some(database)));
     let close = Box::new(move || -> LocalBoxFuture<'static, ()> {
         let (db, conn, ended) = (db.clone(), conn.clone(), end());

@@ -84,6 +84,32 @@ impl Database {
         tell(PgConnection::connect(self.server.as_str()).await.unwrap(), sql).await;
     }
 
+    /// From now on the store's time in it is what [`Database::set_clock`] says. The schema must be
+    /// there.
+    pub async fn still(&self, at: i64) {
+        self.tell(
+            "CREATE TABLE public.hand AS SELECT 0::bigint AS at; \
+             CREATE OR REPLACE FUNCTION verdict.now_ms() RETURNS bigint LANGUAGE sql STABLE \
+             PARALLEL SAFE AS 'SELECT at FROM public.hand'",
+        )
+        .await;
+        self.set_clock(at).await;
+    }
+
+    /// Milliseconds since 1970.
+    pub async fn set_clock(&self, at: i64) {
+        self.tell(&format!("UPDATE public.hand SET at = {at}")).await;
+    }
+
+    /// Whoever writes to it may have died just now: what they sent is done, or refused, before this.
+    pub async fn empty(&self) {
+        self.tell(
+            "TRUNCATE verdict.run, verdict.record, verdict.ask, verdict.letter, verdict.keyed, \
+             verdict.bucket",
+        )
+        .await;
+    }
+
     /// How many connections are open to it.
     pub async fn connections(&self) -> usize {
         let mut conn = PgConnection::connect(self.server.as_str()).await.unwrap();
