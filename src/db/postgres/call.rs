@@ -1,6 +1,11 @@
 //! Attempts: one statement or one transaction on one connection, in bounded time.
 
-use std::{fmt::Write as _, marker::PhantomData, time::Duration};
+use std::{
+    fmt::{Display, Write as _},
+    io::ErrorKind,
+    marker::PhantomData,
+    time::Duration,
+};
 
 use futures_util::future::BoxFuture;
 use sqlx::{
@@ -213,6 +218,9 @@ impl Postgres {
                 "no connection within {limit}: the server is out of reach, or every connection is \
                  busy (`store.postgres.max_connections`)"
             )),
+            sqlx::Error::Tls(why) => untrusted(why),
+            // How the handshake says that it does not trust the server.
+            sqlx::Error::Io(why) if why.kind() == ErrorKind::InvalidData => untrusted(why),
             other => DbError::from(other),
         })
     }
@@ -220,6 +228,12 @@ impl Postgres {
     pub(super) fn named(&self, error: DbError) -> DbError {
         error.of(&self.name)
     }
+}
+
+fn untrusted(why: impl Display) -> DbError {
+    DbError::permanent(format!(
+        "no TLS that can be trusted: {why}; see `sslmode` and `sslrootcert` in `store.url`"
+    ))
 }
 
 /// Longer each time, and never the same for two.

@@ -32,6 +32,14 @@ impl Database {
         Self::at(&told[SERVER], Some(service)).await
     }
 
+    /// The same, with a certificate for `localhost`, and a role `secure` that is let in with TLS and
+    /// its password only.
+    pub async fn private_with_tls() -> Self {
+        let mut service = Service::told("postgres", &[("VERDICT_TEST_TLS", "yes")]);
+        let told = service.start().await;
+        Self::at(&told[SERVER], Some(service)).await
+    }
+
     async fn at(server: &str, service: Option<Service>) -> Self {
         let server = server.parse().unwrap();
         let database = Self { server, name: super::unique(), service, open: true };
@@ -151,6 +159,11 @@ impl Database {
     pub async fn start(&mut self) {
         let told = self.own().start().await;
         assert_eq!(told[SERVER], self.server.as_str());
+    }
+
+    /// The certificate of the authority under which the server has its own.
+    pub fn authority(&self) -> std::path::PathBuf {
+        self.service.as_ref().unwrap().folder().join("root.crt")
     }
 
     /// What the server has written to its log.

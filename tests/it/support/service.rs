@@ -114,6 +114,11 @@ impl Service {
         self.read("server.log")
     }
 
+    /// Where it keeps its files.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
     /// The leader of its group.
     pub fn pid(&self) -> u32 {
         self.running.as_ref().unwrap().script.id()

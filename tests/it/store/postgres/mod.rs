@@ -5,6 +5,7 @@ mod outages;
 mod pooler;
 mod schema;
 mod times;
+mod tls;
 
 use std::sync::Arc;
 
