@@ -1,4 +1,4 @@
-//! Killed at random instants. `VERDICT_TEST_KILLS` says how often (25), `VERDICT_TEST_SEED` when.
+//! Killed at random instants. `VERDICT_TEST_KILLS` says how often, `VERDICT_TEST_SEED` when.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ pub fn wanted(variable: &str, default: u64) -> u64 {
 /// left alone.
 #[tokio::test]
 async fn killed_at_random_instants_ends_the_same() {
-    rounds(async || Machine::new()).await;
+    rounds(25, async || Machine::new()).await;
 }
 
 /// The same, with the runs on a server that outlives every process.
@@ -26,7 +26,7 @@ async fn killed_at_random_instants_ends_the_same_on_a_server() {
     let url = database.url();
     let machine = || Machine::new().set("store.url", &url);
     assert_eq!(machine().run(&["migrate"]).code, Some(0));
-    rounds(async || {
+    rounds(6, async || {
         database.empty().await;
         machine()
     })
@@ -35,7 +35,7 @@ async fn killed_at_random_instants_ends_the_same_on_a_server() {
 }
 
 /// `machine` makes one without any runs.
-async fn rounds(machine: impl AsyncFn() -> Machine) {
+async fn rounds(kills: u64, machine: impl AsyncFn() -> Machine) {
     let repo = repository();
     let path = repo.path().display().to_string();
     let input = serde_json::json!({"repo": &path, "base": "HEAD~1", "head": "HEAD"}).to_string();
@@ -51,7 +51,7 @@ async fn rounds(machine: impl AsyncFn() -> Machine) {
     }
     let (wanted_review, outcome) = undisturbed.unwrap();
 
-    let kills = wanted("VERDICT_TEST_KILLS", 25);
+    let kills = wanted("VERDICT_TEST_KILLS", kills);
     let mut random = fastrand::Rng::with_seed(wanted("VERDICT_TEST_SEED", 7));
     let (mut killed, mut late, mut rounds) = (0, 0, 0);
     while killed < kills {

@@ -150,7 +150,7 @@ impl Database {
         self.own().stop().await;
     }
 
-    /// SIGKILL, to every process of the server at once.
+    /// SIGKILL. Its backends see that it is gone, and end without another word.
     pub async fn kill(&mut self) {
         self.own().kill().await;
     }
