@@ -383,6 +383,10 @@ proptest! {
     fn sqlite_answers_as_memory_does(steps in vec(step(), 1..60)) {
         runtime().block_on(async { agree(steps, sqlite_file().await).await })?;
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn postgres_answers_as_memory_does(steps in vec(step(), 1..60)) {
