@@ -3,6 +3,9 @@
 //!
 //! `VERDICT_TEST_POSTGRES=postgres://… cargo bench --bench stores --features postgres`; a server for it:
 //! `tests/services/postgres start DIR`. It makes databases of its own there, and drops them.
+//! `-- rates`, `bytes` or `listings` runs one part.
+//! `VERDICT_BENCH_RUNS` says how many runs make a rate (6400), `VERDICT_BENCH_LISTED` among how many a
+//! page is looked for (1000000).
 
 #![allow(
     clippy::unwrap_used,
@@ -41,20 +44,22 @@ async fn all() {
     println!(
         "a run shaped like a review: 7 nodes, 4 side by side, a diff of {DIFF} bytes, 20 findings\n"
     );
-    let alone = bench.rate(1, 400, PostgresOptions::default()).await;
-    row("PostgreSQL, alone", alone, "runs/s", "-", format!("{:.2} ms each", 1e3 / alone));
-    for max_connections in [1, 4, 16] {
-        let mut rates = Vec::new();
-        for _ in 0..3 {
-            let options = PostgresOptions { max_connections, ..PostgresOptions::default() };
-            rates.push(bench.rate(64, 6_400, options).await);
-        }
-        rates.sort_by(f64::total_cmp);
-        let what = format!("PostgreSQL, 64 at once, pool of {max_connections}");
-        row(&what, rates[1], "runs/s", ">= 3000", format!("{rates:.0?}"));
+    let runs = wanted("VERDICT_BENCH_RUNS", 6_400);
+    let only: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    let part = |name: &str| only.is_empty() || only.iter().any(|only| only == name);
+    if part("rates") {
+        bench.rates(runs).await;
     }
-    bench.bytes().await;
-    bench.listings().await;
+    if part("bytes") {
+        bench.bytes(runs / 3).await;
+    }
+    if part("listings") {
+        bench.listings().await;
+    }
+}
+
+fn wanted(variable: &str, default: usize) -> usize {
+    std::env::var(variable).map_or(default, |number| number.parse().unwrap())
 }
 
 fn row(what: &str, value: f64, unit: &str, budget: &str, note: String) {
@@ -68,6 +73,21 @@ struct Bench {
 }
 
 impl Bench {
+    async fn rates(&self, runs: usize) {
+        let alone = self.rate(1, runs / 16, PostgresOptions::default()).await;
+        row("PostgreSQL, alone", alone, "runs/s", "-", format!("{:.2} ms each", 1e3 / alone));
+        for max_connections in [1, 4, 16] {
+            let mut rates = Vec::new();
+            for _ in 0..3 {
+                let options = PostgresOptions { max_connections, ..PostgresOptions::default() };
+                rates.push(self.rate(64, runs, options).await);
+            }
+            rates.sort_by(f64::total_cmp);
+            let what = format!("PostgreSQL, 64 at once, pool of {max_connections}");
+            row(&what, rates[1], "runs/s", ">= 3000", format!("{rates:.0?}"));
+        }
+    }
+
     async fn command(&self, sql: String) {
         let mut conn = PgConnection::connect(self.server.as_str()).await.unwrap();
         sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut conn).await.unwrap();
@@ -126,8 +146,7 @@ impl Bench {
     }
 
     /// What the tables and their indexes take up.
-    async fn bytes(&self) {
-        const RUNS: usize = 2_000;
+    async fn bytes(&self, runs: usize) {
         let (name, url) = self.database().await;
         let db = Postgres::open(&url, PostgresOptions::default()).await.unwrap();
         let runtime = self.runtime(&db);
@@ -135,9 +154,9 @@ impl Bench {
         let size = "SELECT sum(pg_total_relation_size(oid))::bigint FROM pg_class \
                     WHERE relnamespace = 'verdict'::regnamespace AND relkind = 'r'";
         let before: i64 = sqlx::query(size).fetch_one(&mut conn).await.unwrap().get(0);
-        self.at_once(64, RUNS, &runtime).await;
+        self.at_once(64, runs, &runtime).await;
         let after: i64 = sqlx::query(size).fetch_one(&mut conn).await.unwrap().get(0);
-        let bytes = (after - before) as f64 / (RUNS / 64 * 64) as f64;
+        let bytes = (after - before) as f64 / (runs / 64 * 64) as f64;
         let note = format!("{:.3} x the diff (<= 0.35)", bytes / DIFF as f64);
         row("stored per run", bytes, "bytes", "<= 22938", note);
         drop(runtime);
@@ -148,8 +167,7 @@ impl Bench {
 
     /// A page of a listing, at so many runs.
     async fn listings(&self) {
-        let runs = std::env::var("VERDICT_BENCH_RUNS").ok().and_then(|runs| runs.parse().ok());
-        let runs: u64 = runs.unwrap_or(1_000_000);
+        let runs = wanted("VERDICT_BENCH_LISTED", 1_000_000);
         let (name, url) = self.database().await;
         let db = Postgres::open(&url, PostgresOptions::default()).await.unwrap();
         let mut conn = PgConnection::connect(&url).await.unwrap();
