@@ -15,11 +15,16 @@ use crate::{
     support::{Database, Proxy, eventually},
 };
 
+/// Makes the schema, with all the patience that may take.
+async fn prepare(database: &Database) {
+    open(&database.url(), PostgresOptions::default()).await.0.close().await;
+}
+
 /// Short enough to wait for.
 fn impatient() -> PostgresOptions {
     PostgresOptions {
-        acquire_timeout: Duration::from_millis(500),
-        statement_timeout: Duration::from_millis(700),
+        acquire_timeout: Duration::from_secs(2),
+        statement_timeout: Duration::from_secs(2),
         ..PostgresOptions::default()
     }
 }
@@ -51,6 +56,7 @@ async fn what_cannot_be_reached_may_be_later_and_what_refuses_will_not() {
 #[tokio::test]
 async fn a_frozen_connection_is_given_up() {
     let database = Database::shared().await;
+    prepare(&database).await;
     let proxy = Proxy::new(database.address());
     let (db, store) = open(&database.url_through(proxy.address()), impatient()).await;
     let lease =
@@ -154,6 +160,7 @@ async fn an_opening_and_a_claim_whose_answers_were_lost_are_not_somebody_elses()
 #[tokio::test]
 async fn a_private_server_that_was_killed_has_lost_nothing() {
     let mut database = Database::private().await;
+    prepare(&database).await;
     let (db, store) = open(&database.url(), impatient()).await;
     let lease =
         store.open(NewRun { claim: Some(by("me")), ..run("a") }).await.unwrap().lease.unwrap();
