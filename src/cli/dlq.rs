@@ -47,10 +47,12 @@ pub(super) enum Command {
 
 /// Which letters: by id, by what they are about, or all.
 #[derive(Debug, clap::Args)]
-#[group(required = true, multiple = true)]
 pub(super) struct Which {
     /// The letters' ids.
-    #[arg(conflicts_with_all = ["all", "reason", "workflow", "older_than", "newer_than"])]
+    #[arg(
+        required_unless_present_any = ["all", "reason", "workflow", "older_than", "newer_than"],
+        conflicts_with_all = ["all", "reason", "workflow", "older_than", "newer_than"],
+    )]
     ids: Vec<String>,
     /// Every open letter.
     #[arg(long)]

@@ -18,8 +18,32 @@ pub struct DeadLetter {
     pub reason: String,
     /// Whether the broker put it there by itself, and nobody else knows of it.
     pub by_broker: bool,
+    /// What else to tell a person who looks at the broker's queue: [`note`] and its value. Only
+    /// written: letters that are gone through have none.
+    pub notes: Vec<(&'static str, String)>,
     /// The original payload and headers. A queue that cannot hold them whole keeps what fits.
     pub message: Message,
+}
+
+/// Headers of a dead letter at a broker, beside those of its message.
+pub mod note {
+    /// What went wrong, cut short: the store has all of it.
+    pub const ERROR: &str = "x-verdict-error";
+    /// The workflow, if known.
+    pub const WORKFLOW: &str = "x-verdict-workflow";
+    /// The run, if it had come to one.
+    pub const RUN: &str = "x-verdict-run";
+    /// The node that failed.
+    pub const NODE: &str = "x-verdict-node";
+    /// Executions that failed.
+    pub const ATTEMPTS: &str = "x-verdict-attempts";
+    /// When it first failed: RFC 3339.
+    pub const FIRST_AT: &str = "x-verdict-first-at";
+    /// When it failed last: RFC 3339.
+    pub const LAST_AT: &str = "x-verdict-last-at";
+
+    /// All of them.
+    pub const ALL: [&str; 7] = [ERROR, WORKFLOW, RUN, NODE, ATTEMPTS, FIRST_AT, LAST_AT];
 }
 
 /// What becomes of a dead letter that was looked at.

@@ -30,7 +30,7 @@ use std::{fmt, time::Duration};
 use async_trait::async_trait;
 
 pub use self::{
-    dead::{DeadLetter, DeadVisitor, Fate, peek_dead},
+    dead::{DeadLetter, DeadVisitor, Fate, note, peek_dead},
     decode::{BODY_LIMIT, Decoded, JOB_TYPE, Job, NESTING_LIMIT, Undecodable, Webhook, decode},
     error::QueueError,
     message::{Message, header},

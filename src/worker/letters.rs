@@ -13,8 +13,11 @@ use crate::{
         ClaimHow, Envelope, Failure, Meta, RunId, Runtime,
         store::{Claimed, HeadChange, Letter, LetterFilter, LetterReason, LetterState, RunStatus},
     },
-    queue::{DeadLetter, DeadVisitor, Fate, Message, Queue, QueueError, header},
+    queue::{DeadLetter, DeadVisitor, Fate, Message, Queue, QueueError, header, note},
 };
+
+/// The longest error that a broker's copy of a letter tells, in bytes: Pub/Sub takes 1,024.
+const NOTE_LIMIT: usize = 1000;
 
 /// What a replay or a discarding came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +49,7 @@ impl DeadLetters {
             id: letter.id.clone(),
             reason: word(letter.reason),
             by_broker: false,
+            notes: notes(letter),
             message: message_of(letter),
         };
         self.queue.publish_dead(dead).await?;
@@ -224,6 +228,22 @@ impl Reconciliation<'_> {
         tracing::error!(letter = letter.id, error = letter.error, "dead letter of the queue's own");
         Ok(self.runtime.store.put_letter(letter).await?)
     }
+}
+
+/// What people who watch the broker's queue see of a letter.
+fn notes(letter: &Letter) -> Vec<(&'static str, String)> {
+    let error = letter.error.floor_char_boundary(NOTE_LIMIT);
+    let mut notes = vec![
+        (note::ERROR, letter.error[..error].replace(char::is_control, " ")),
+        (note::ATTEMPTS, letter.executions.to_string()),
+        (note::FIRST_AT, letter.first_at.to_string()),
+        (note::LAST_AT, letter.last_at.to_string()),
+    ];
+    let run = letter.run.as_ref().map(ToString::to_string);
+    let known = [(note::WORKFLOW, &letter.workflow), (note::RUN, &run), (note::NODE, &letter.node)];
+    let known = known.into_iter().filter_map(|(name, value)| Some((name, value.clone()?)));
+    notes.extend(known);
+    notes
 }
 
 fn word(reason: LetterReason) -> String {

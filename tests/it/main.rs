@@ -2,9 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
 
+mod chaos;
 mod config;
 mod crash;
 mod deploy;
+mod everywhere;
 mod examples;
 mod fuzz;
 mod graph;

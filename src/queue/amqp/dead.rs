@@ -42,6 +42,7 @@ impl Inner {
         body: Option<&str>,
     ) -> Result<(), QueueError> {
         let mut more = vec![(own::LETTER, letter.id.as_str()), (own::REASON, &*letter.reason)];
+        more.extend(letter.notes.iter().map(|(name, value)| (*name, value.as_str())));
         more.extend(body.map(|body| (own::BODY, body)));
         let properties = properties(message, Clock::system().now(), &more)?;
         self.put(&self.topology.dead, properties, &message.body).await
@@ -128,13 +129,18 @@ impl Inner {
 fn letter(properties: &lapin::BasicProperties, body: Vec<u8>) -> DeadLetter {
     let received = received(properties, body, false);
     match received.letter {
-        Some((id, reason)) => {
-            DeadLetter { id, reason, by_broker: false, message: received.message }
-        }
+        Some((id, reason)) => DeadLetter {
+            id,
+            reason,
+            by_broker: false,
+            notes: Vec::new(),
+            message: received.message,
+        },
         None => DeadLetter {
             id: received.message.digest(),
             reason: received.death.unwrap_or_else(|| "published by somebody else".to_owned()),
             by_broker: true,
+            notes: Vec::new(),
             message: received.message,
         },
     }

@@ -9,7 +9,7 @@ use lapin::{
 };
 use serde_json::Value;
 
-use super::super::{Message, QueueError, header};
+use super::super::{Message, QueueError, header, note};
 use crate::base::{Fault, Timestamp};
 
 /// Headers of our own beside those of the message. None of them is part of it.
@@ -139,6 +139,7 @@ fn is_added(name: &str) -> bool {
         || name.starts_with("x-first-death-")
         || name.starts_with("x-last-death-")
         || own::ALL.contains(&name)
+        || note::ALL.contains(&name)
 }
 
 /// The reason of the latest death.

@@ -67,6 +67,12 @@ impl Live {
             && self.channel.status().connected()
     }
 
+    /// Closes a connection that was given up and may still be open: the broker would go on sending
+    /// to a consumer of it that nobody reads.
+    async fn end(self: Arc<Self>, limit: Duration) {
+        let _ = timeout(limit, self.connection.close(200, "given up".into())).await;
+    }
+
     /// Why the broker takes nothing from publishers now, if it does not.
     pub(super) fn blocked(&self) -> Option<Fault> {
         self.blocked.borrow().as_deref().map(blocked)
@@ -134,8 +140,9 @@ impl Session {
         if let Some(live) = state.live.as_ref().filter(|live| live.is_alive()) {
             return Ok(live.clone());
         }
-        if state.live.take().is_some() {
+        if let Some(lost) = state.live.take() {
             tracing::warn!(connection = self.role.name(), "the connection to RabbitMQ is lost");
+            tokio::spawn(lost.end(self.limit));
         }
         if let Some((at, why)) = state.not_before.clone() {
             sleep_until(at.min(deadline)).await;

@@ -295,7 +295,10 @@ pub(super) async fn dead_after(
     let read = |row: SqliteRow| {
         let (id, reason) = (row.try_get(1)?, row.try_get(2)?);
         let message = read_message(&row, 3)?;
-        Ok((row.try_get(0)?, DeadLetter { id, reason, by_broker: false, message }))
+        Ok((
+            row.try_get(0)?,
+            DeadLetter { id, reason, by_broker: false, notes: Vec::new(), message },
+        ))
     };
     row.map(read).transpose()
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use google_cloud_pubsub::model;
 
-use super::{Message, QueueError, error::permanent};
+use super::{Message, QueueError, error::permanent, note};
 use crate::base::Timestamp;
 
 /// When the message was first published, in milliseconds since 1970. Always there: a message
@@ -23,6 +23,8 @@ const LONGEST_NAME: usize = 256;
 const LONGEST_VALUE: usize = 1024;
 /// Pub/Sub takes 100; some are ours.
 const MOST: usize = 96;
+/// The same for a dead letter.
+const MOST_OF_LETTER: usize = 96 - note::ALL.len();
 /// Pub/Sub takes 10,000,000 bytes in a request; names, lengths and what is ours need room.
 pub(super) const LARGEST: usize = 10_000_000 - 16 * 1024;
 
@@ -64,13 +66,15 @@ pub(super) fn outgoing_letter(letter: &super::DeadLetter, now: Timestamp) -> mod
     let message = &letter.message;
     let fitting = message.headers.iter().filter(|(name, value)| misfit(name, value).is_none());
     let mut attributes: HashMap<_, _> =
-        fitting.take(MOST).map(|(name, value)| (name.clone(), value.clone())).collect();
+        fitting.take(MOST_OF_LETTER).map(|(name, value)| (name.clone(), value.clone())).collect();
     let size: usize = attributes.iter().map(|(name, value)| name.len() + value.len()).sum();
     let mut body = message.body.clone();
     if size + body.len() > LARGEST {
         body.clear();
         attributes.insert(BODY.to_owned(), "in the store".to_owned());
     }
+    attributes
+        .extend(letter.notes.iter().map(|(name, value)| ((*name).to_owned(), shortened(value))));
     attributes.insert(SENT.to_owned(), now.0.to_string());
     attributes.insert(LETTER.to_owned(), shortened(&letter.id));
     attributes.insert(REASON.to_owned(), shortened(&letter.reason));

@@ -4,15 +4,17 @@ use std::{collections::HashSet, time::Duration};
 
 use google_cloud_pubsub::{
     model,
-    subscriber::{MessageStream, ShutdownBehavior, handler::Handler},
+    subscriber::{MessageStream, handler::Handler},
 };
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::{
     DeadLetter, DeadVisitor, Fate, QueueError,
     attributes::{LETTER, REASON, incoming, outgoing_letter},
     error::{bounded, classify, permanent, unacknowledged},
     link::{Link, To},
+    note,
+    pump::HEARD,
 };
 use crate::base::{Clock, Fault};
 
@@ -41,13 +43,15 @@ impl Link {
             .set_max_outstanding_bytes(0_i64)
             .set_max_lease(LONGEST_VISIT)
             .set_max_lease_extension(self.options.ack_deadline)
-            .set_shutdown_behavior(ShutdownBehavior::NackImmediately)
             .build();
         let token = stream.shutdown_token();
         let mut visit = Visit { link: self, stream, seen: HashSet::new(), kept: Vec::new() };
         let visited = visit.run(visitor).await;
-        drop(visit);
-        // Tells the service which are gone, and gives the others back.
+        let Visit { stream, kept, .. } = visit;
+        drop(stream);
+        sleep(HEARD).await;
+        // Gives the others back, and tells the service which are gone.
+        drop(kept);
         let told = timeout(self.options.timeout, token.shutdown()).await;
         let visited = visited?;
         if told.is_err() {
@@ -127,11 +131,12 @@ impl Visit<'_> {
 fn letter(mut received: model::Message) -> DeadLetter {
     let id = received.attributes.remove(LETTER);
     let reason = received.attributes.remove(REASON);
+    received.attributes.retain(|name, _| !note::ALL.contains(&name.as_str()));
     let by_broker = id.is_none();
     let reason = reason.unwrap_or_else(|| given_up(&received));
     let (message, _) = incoming(received);
     let id = id.unwrap_or_else(|| message.digest());
-    DeadLetter { id, reason, by_broker, message }
+    DeadLetter { id, reason, by_broker, notes: Vec::new(), message }
 }
 
 fn given_up(received: &model::Message) -> String {

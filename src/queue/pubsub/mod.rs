@@ -57,5 +57,5 @@ pub use queue::PubSub;
 #[cfg(feature = "pubsub")]
 use super::{
     DeadLetter, DeadVisitor, Delivery, Depth, Diagnosis, Fate, Message, Queue, QueueError, Receipt,
-    Settled, Settlement,
+    Settled, Settlement, note,
 };

@@ -10,7 +10,7 @@ use google_cloud_pubsub::{Error, model, subscriber::handler::Handler};
 use tokio::{
     sync::{Semaphore, mpsc, oneshot},
     task::JoinSet,
-    time::{Instant, MissedTickBehavior, interval, timeout},
+    time::{Instant, MissedTickBehavior, interval, sleep, timeout},
 };
 use tokio_util::task::AbortOnDropHandle;
 
@@ -32,6 +32,9 @@ const TICK: Duration = Duration::from_millis(250);
 const IDLE: Duration = Duration::from_secs(5);
 /// When nothing has come for this long, the service is asked whether it is there.
 const SILENT: Duration = Duration::from_secs(4);
+/// How long the service takes to hear that a stream ended. What is given back sooner may come down
+/// that stream once more, and is then kept from everybody until its deadline.
+pub(super) const HEARD: Duration = Duration::from_millis(200);
 /// How long closing waits for the service to be told while consumers still hold messages.
 const FLUSH: Duration = Duration::from_millis(500);
 
@@ -274,9 +277,10 @@ impl Pump {
     /// came from it: its client forgets the last one otherwise.
     fn rest(&mut self) {
         self.resting = true;
-        self.give_back_buffered();
         if !self.exact || self.slots.available_permits() == self.prefetch {
             self.stop(false);
+        } else {
+            self.give_back_buffered();
         }
     }
 
@@ -285,7 +289,9 @@ impl Pump {
             return;
         }
         let shared = self.shared.clone();
+        let pause = if self.stream.is_some() { Duration::ZERO } else { HEARD };
         self.errands.spawn(async move {
+            sleep(pause).await;
             if let Err(unsettled) = shared.give_back(taken).await {
                 tracing::debug!(error = %unsettled.0, "a message nobody waits for comes back later");
             }

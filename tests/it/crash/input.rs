@@ -155,7 +155,8 @@ async fn bad_messages_become_dead_letters_and_good_ones_are_done() {
     let one = listed[0]["id"].as_str().unwrap();
     let shown = machine.run(&["dlq", "show", one, "--format", "json"]).json();
     assert_eq!(shown["state"], "open");
-    assert_eq!(machine.run(&["dlq", "discard", "--all"]).code, Some(0));
+    let discarded = machine.run(&["dlq", "discard", "--all"]);
+    assert_eq!(discarded.code, Some(0), "{}", discarded.stderr);
     assert_eq!(machine.run(&["dlq", "list", "--format", "json"]).json(), json!([]));
 }
 

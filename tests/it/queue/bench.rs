@@ -17,14 +17,18 @@ use verdict::{
 /// names it in [`Bench::cannot`], with the reason; the test then asks for what is left of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Promise {
-    /// First in, first out, for messages and for dead letters.
+    /// First in, first out.
     Order,
+    /// Dead letters are shown in the order they came.
+    LetterOrder,
     /// A message handed back goes ahead of what arrived after it.
     HandedBackFirst,
     /// Handing back leaves `deliveries` as it was.
     HandBackUncounted,
     /// `deliveries` is exactly one more than the deliveries nobody settled.
     CountsExactly,
+    /// What is put off never comes before its time.
+    LaterKept,
     /// An unsettled delivery comes back by time alone, also while its holder lives.
     ComesBackByTime,
     /// `publish` can delay.

@@ -187,7 +187,8 @@ pub async fn later_is_delivered_later_and_not_counted(bench: &dyn Bench) {
         settle(&*queue, &other, Settlement::Ack).await;
         bench.pass(delay).await;
         delivery = take(&*queue).await;
-        assert!(bench.now().since(asked) >= delay, "too early");
+        let kept = bench.keeps(Promise::LaterKept);
+        assert!(!kept || bench.now().since(asked) >= delay, "too early");
     }
     settle(&*queue, &delivery, Settlement::Ack).await;
     assert_depth(bench, &*queue, [0, 0, 0, 0]).await;
@@ -344,9 +345,10 @@ pub async fn crash_with_messages_in_hand_loses_none(bench: &dyn Bench) {
         assert_eq!(settle(&*queue, &delivery, Settlement::Ack).await, Settled::Done);
     }
     assert!(seen.keys().copied().eq(0..30));
-    let again = seen.values().filter(|deliveries| **deliveries == 2).count();
+    let again = seen.values().filter(|deliveries| **deliveries > 1).count();
     // What was fetched ahead and never given out may count too.
-    assert!(if bench.keeps(Promise::CountsExactly) { again == 20 } else { again >= 20 });
+    let exactly = seen.values().all(|deliveries| *deliveries <= 2) && again == 20;
+    assert!(if bench.keeps(Promise::CountsExactly) { exactly } else { again >= 20 });
     assert_depth(bench, &*queue, [0, 0, 0, 0]).await;
 }
 
@@ -357,6 +359,7 @@ pub async fn dead_letters(bench: &dyn Bench) {
         id: id.to_owned(),
         reason: "permanent".to_owned(),
         by_broker: false,
+        notes: Vec::new(),
         message: Message::new(body.to_owned()).with("x-github-event", "pull_request"),
     };
     for (id, body) in [("b", "first"), ("a", "second"), ("c", "third")] {
@@ -402,7 +405,7 @@ async fn dead_letter_published_again(bench: &dyn Bench, queue: &dyn Queue, again
 
 /// As they came where the queue keeps an order, else in one of ours.
 fn by_order(bench: &dyn Bench, mut letters: Vec<DeadLetter>) -> Vec<DeadLetter> {
-    if !bench.keeps(Promise::Order) {
+    if !bench.keeps(Promise::LetterOrder) {
         letters.sort_by(|one, other| one.id.cmp(&other.id));
     }
     letters

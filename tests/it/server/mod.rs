@@ -19,8 +19,8 @@ use crate::support::{Machine, Process, eventually};
 
 /// What a server answered.
 #[derive(Debug)]
-struct Answer {
-    status: u16,
+pub struct Answer {
+    pub status: u16,
     head: String,
     body: String,
 }
@@ -39,7 +39,7 @@ impl Answer {
         named.next().map(|(_, value)| value)
     }
 
-    fn json(&self) -> Value {
+    pub fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("{self:?}"))
     }
 
@@ -76,12 +76,12 @@ async fn get(address: SocketAddr, path: &str) -> Answer {
     ask(address, &format!("GET {path}"), &[HOST], "").await
 }
 
-async fn post(address: SocketAddr, body: &Value) -> Answer {
+pub async fn post(address: SocketAddr, body: &Value) -> Answer {
     ask(address, "POST /api/runs", &[HOST, JSON], &body.to_string()).await
 }
 
 /// A process that serves, and its address.
-async fn serve(machine: &Machine, role: &str) -> (Process, SocketAddr) {
+pub async fn serve(machine: &Machine, role: &str) -> (Process, SocketAddr) {
     let mut process = machine.start(&["serve", "--role", role]);
     let line = process.says("serving").await;
     let at = line.find("127.0.0.1:").unwrap_or_else(|| panic!("{line}"));
@@ -90,7 +90,7 @@ async fn serve(machine: &Machine, role: &str) -> (Process, SocketAddr) {
     (process, address)
 }
 
-async fn stop(mut process: Process) -> String {
+pub async fn stop(mut process: Process) -> String {
     process.terminate();
     let status = process.ends().await;
     let said = process.said().await;
@@ -99,7 +99,7 @@ async fn stop(mut process: Process) -> String {
 }
 
 /// Waits until `/readyz` answers so; answers its checks.
-async fn readiness(address: SocketAddr, ready: bool) -> Value {
+pub async fn readiness(address: SocketAddr, ready: bool) -> Value {
     eventually(&format!("ready is {ready}"), async || {
         let answer = get(address, "/readyz").await;
         let report = answer.json();

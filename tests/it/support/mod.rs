@@ -20,7 +20,7 @@ pub use process::Process;
 pub use proxy::Proxy;
 pub use pubsub::Emulator;
 pub use rabbit::{Broker, Queue};
-pub use rest::{barrier, hold_messages, lift, rows, stuck};
+pub use rest::{barrier, completed, hold_messages, lift, rows, stuck};
 
 use std::time::Duration;
 
@@ -40,6 +40,15 @@ pub async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>)
             return found;
         }
         assert!(began.elapsed() < PATIENCE, "{what}: not within {PATIENCE:?}");
+    }
+}
+
+/// Looks until `look` says yes. Unlike [`eventually`] it can be part of a spawned task.
+pub async fn until(what: &str, look: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !look() {
+        assert!(began.elapsed() < PATIENCE, "{what}: not within {PATIENCE:?}");
+        pass(Duration::from_millis(10)).await;
     }
 }
 

@@ -100,9 +100,51 @@ impl Broker {
         .await
     }
 
-    /// Deletes the queue with all its messages, whoever consumes from it.
+    /// Deletes the queue with all its messages, whoever consumes from it, and whatever the user of
+    /// this broker's URL may.
     pub async fn delete_queue(&self, name: &str) {
-        self.ask(Method::DELETE, &self.path("queues", name), Value::Null).await;
+        let user = format!("/api/users/{}", self.vhost);
+        let permissions = format!("/api/permissions/{0}/{0}", self.vhost);
+        let all = json!({ "configure": ".*", "write": ".*", "read": ".*" });
+        let login = json!({ "password": "guest", "tags": "administrator" });
+        self.ask(Method::PUT, &user, login).await;
+        self.ask(Method::PUT, &permissions, all).await;
+        self.ask_as(&self.vhost, Method::DELETE, &self.path("queues", name), Value::Null).await;
+        self.ask(Method::DELETE, &user, Value::Null).await;
+    }
+
+    /// Makes a durable queue, as somebody would by hand.
+    pub async fn create_queue(&self, name: &str, arguments: &Value) {
+        let body = json!({ "durable": true, "arguments": arguments });
+        self.ask(Method::PUT, &self.path("queues", name), body).await;
+    }
+
+    /// Waits until nothing is left of the queue `name` and of those that belong to it: nothing ready,
+    /// nothing in anybody's hands, nothing delayed, no dead letter.
+    pub async fn empty(&self, name: &str) {
+        let mut last = Vec::new();
+        let found = tokio::time::timeout(PATIENCE, async {
+            loop {
+                last = self.queues().await;
+                let ours = last.iter().filter(|queue| queue.name.starts_with(name));
+                if ours.clone().count() > 0 && ours.clone().all(|queue| queue.messages == 0) {
+                    return;
+                }
+                super::pass(std::time::Duration::from_millis(50)).await;
+            }
+        });
+        let found = found.await;
+        if found.is_err() {
+            let raw = self.ask(Method::GET, &self.path("queues", ""), Value::Null).await;
+            panic!("something is left: {last:#?}\n{raw}");
+        }
+    }
+
+    /// Whether the user may declare and delete things in the virtual host, or only use them.
+    pub async fn allow_declaring(&self, allowed: bool) {
+        let configure = if allowed { ".*" } else { "" };
+        let what = json!({ "configure": configure, "write": ".*", "read": ".*" });
+        self.ask(Method::PUT, &self.path("permissions", "guest"), what).await;
     }
 
     /// The names of the open connections.
@@ -157,8 +199,12 @@ impl Broker {
     }
 
     async fn ask(&self, method: Method, path: &str, body: Value) -> Value {
+        self.ask_as("guest", method, path, body).await
+    }
+
+    async fn ask_as(&self, user: &str, method: Method, path: &str, body: Value) -> Value {
         let request = self.http.request(method.clone(), self.url_of(path));
-        let request = request.basic_auth("guest", Some("guest"));
+        let request = request.basic_auth(user, Some("guest"));
         let request = request.header("content-type", "application/json").body(body.to_string());
         let answer = request.send().await.unwrap();
         let status = answer.status();

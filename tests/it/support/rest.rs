@@ -93,3 +93,11 @@ pub async fn rows(file: &Path) -> Rows {
     conn.close().await.unwrap();
     Rows { runs: row.get(0), records: row.get(1), messages: row.get(2) }
 }
+
+/// How many runs are complete.
+pub async fn completed(file: &Path) -> u64 {
+    let mut conn = connect(file, Duration::from_secs(30)).await;
+    let row = sqlx::query("SELECT count(*) FROM run WHERE status = 3").fetch_one(&mut conn).await;
+    conn.close().await.unwrap();
+    u64::try_from(row.unwrap().get::<i64, _>(0)).unwrap()
+}

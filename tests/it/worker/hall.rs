@@ -96,6 +96,17 @@ pub struct Stage {
 }
 
 impl Stage {
+    pub fn new(clock: Clock) -> Self {
+        Self {
+            clock,
+            acts: Mutex::default(),
+            refusals: Mutex::default(),
+            ran: Mutex::default(),
+            standing: watch::Sender::new(0),
+            opened: CancellationToken::new(),
+        }
+    }
+
     pub fn put_up(&self, name: &str, acts: impl IntoIterator<Item = Act>) {
         self.acts.lock().unwrap().entry(name.to_owned()).or_default().extend(acts);
     }
@@ -189,6 +200,12 @@ impl Workflow for Play {
     }
 }
 
+/// The message that asks for this part.
+pub fn message(part: &Part) -> Message {
+    let body = json!({"workflow": "play", "input": part}).to_string();
+    Message::new(body).with(header::CONTENT_TYPE, JOB_TYPE)
+}
+
 /// Store, queue and time of one test.
 pub struct Hall {
     pub file: PathBuf,
@@ -223,20 +240,12 @@ impl Hall {
         let poll = Duration::from_millis(5);
         let visible =
             embedded::Options { visibility: VISIBILITY, poll, ..embedded::Options::default() };
-        let stage = Stage {
-            clock: clock.clone(),
-            acts: Mutex::default(),
-            refusals: Mutex::default(),
-            ran: Mutex::default(),
-            standing: watch::Sender::new(0),
-            opened: CancellationToken::new(),
-        };
         Self {
             file,
             runtime: Runtime::new(store.clone(), clock.clone(), "worker"),
             queue: Arc::new(Embedded::open(db, visible)),
             store,
-            stage: Arc::new(stage),
+            stage: Arc::new(Stage::new(clock.clone())),
             options: Options {
                 concurrency: 4,
                 lease: Duration::from_millis(300),
@@ -273,16 +282,11 @@ impl Hall {
     pub fn worker(&self) -> Working {
         let queue: Arc<dyn Queue> = self.queue.clone();
         let options = self.options.clone();
-        let worker = Worker::new(self.runtime.clone(), queue, self.registry(), options);
-        let stop = CancellationToken::new();
-        let (running, until) = (worker.clone(), stop.clone());
-        let task = tokio::spawn(async move { running.run(until).await });
-        Working { worker, stop, task }
+        Working::start(Worker::new(self.runtime.clone(), queue, self.registry(), options))
     }
 
     pub async fn send(&self, part: &Part) {
-        let body = json!({"workflow": "play", "input": part}).to_string();
-        self.post(Message::new(body).with(header::CONTENT_TYPE, JOB_TYPE)).await;
+        self.post(message(part)).await;
     }
 
     pub async fn post(&self, message: Message) {
@@ -395,6 +399,13 @@ pub struct Working {
 }
 
 impl Working {
+    pub fn start(worker: Worker) -> Self {
+        let stop = CancellationToken::new();
+        let (running, until) = (worker.clone(), stop.clone());
+        let task = tokio::spawn(async move { running.run(until).await });
+        Self { worker, stop, task }
+    }
+
     /// Tells it to stop.
     pub fn told_to_stop(&self) {
         self.stop.cancel();

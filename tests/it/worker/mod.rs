@@ -2,7 +2,7 @@
 //! in one SQLite file. Time there is wound by hand; nothing waits for a lease or a backoff.
 
 mod admission;
-mod hall;
+pub mod hall;
 mod leases;
 mod letters;
 mod outages;

@@ -152,6 +152,7 @@ async fn the_queues_own_dead_letters_are_reconciled() {
         id: id.into(),
         reason: "too old".into(),
         by_broker: true,
+        notes: Vec::new(),
         message: Message::new("body").with("x-mark", "kept"),
     };
     hall.queue.publish_dead(dead("brokers-own")).await.unwrap();

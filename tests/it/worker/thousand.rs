@@ -1,133 +1,51 @@
-//! A thousand events, eight at a time, the worker killed and started again twenty times.
+//! A thousand events, eight at a time in every worker, a worker killed and replaced twenty times.
 //!
-//! The worker is a process of its own: this test binary, started again. Its workflow costs next to
+//! Each worker is a process of its own: this test binary, started again. Their workflow costs next to
 //! nothing, so that a thousand runs are a matter of seconds; the real binary does the same with
-//! reviews in `crash::serve`. What a run publishes is a line in a file, marked with the task's
-//! idempotency key, as a forge's comment would be.
+//! reviews in `crash::serve`. On the embedded queue one works alone; on a broker there are three, on
+//! one store, and any of them is killed.
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    fs,
-    io::Write,
-    path::{Path, PathBuf},
-    process::Command,
-    sync::Arc,
-    time::Duration,
-};
+use std::{path::Path, process::Command, sync::Arc, time::Duration};
 
-use async_trait::async_trait;
-use serde::{Deserialize, Serialize};
-use serde_json::json;
-use tokio::time::Instant;
+use futures_util::StreamExt;
+use tempfile::TempDir;
+use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 use verdict::{
-    base::{Clock, Result},
-    checkpoint::SqliteStore,
-    db::{Sqlite, SqliteOptions},
-    graph::{
-        Context, END, Graph, GraphBuilder, GraphError, Meta, NodeError, RunStatus, Runtime, State,
-        store::{LetterFilter, RunFilter, Store},
-    },
-    queue::{
-        Message, Queue,
-        embedded::{self, Embedded},
-        peek_dead,
-    },
+    graph::{RunStatus, Runtime, store::RunFilter},
+    queue::{Queue, peek_dead},
     worker::{Options, Worker},
-    workflows::{Admission, Bound, Event, Registry, Start, Workflow, read_input},
+    workflows::{Bound, Registry},
 };
 
 use crate::{
+    chaos::{
+        counting::{Counting, check, put},
+        place::{ACK_DEADLINE, CONCURRENCY, Place, QUEUE, owner, store},
+        seeded,
+    },
     crash::wanted,
-    support::{Process, eventually, pass, rows},
+    support::{Broker, Emulator, PATIENCE, Process, completed, eventually, pass, rows},
 };
 
 const FOLDER: &str = "VERDICT_TEST_WORKER_FOLDER";
-
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-struct Count {
-    number: u64,
-    seen: Vec<String>,
-}
-
-impl State for Count {
-    type Input = u64;
-    type Update = String;
-
-    fn new(number: u64) -> Self {
-        Self { number, seen: Vec::new() }
-    }
-
-    fn merge(&mut self, update: String) {
-        self.seen.push(update);
-    }
-}
-
-/// ingest → four side by side → judge → publish, each waiting as if for somebody else.
-struct Counting;
-
-async fn node(context: Context<Count, PathBuf>) -> Result<String, NodeError> {
-    let number = context.state().number;
-    pass(Duration::from_millis(5 + number % 20)).await;
-    if &**context.node() == "publish" {
-        let file = fs::File::options().create(true).append(true).open(context.deps());
-        let line = format!("{number} {}\n", context.idempotency_key());
-        file.and_then(|mut file| file.write_all(line.as_bytes())).unwrap();
-    }
-    Ok(format!("{} {number}", context.node()))
-}
-
-#[async_trait]
-impl Workflow for Counting {
-    const NAME: &'static str = "counting";
-    const VERSION: u32 = 1;
-    type State = Count;
-    type Deps = PathBuf;
-
-    fn graph() -> Result<Graph<Count, PathBuf>, GraphError> {
-        let mut graph = GraphBuilder::new();
-        for name in ["ingest", "a", "b", "c", "d", "judge", "publish"] {
-            graph.node(name, node);
-        }
-        graph.entry("ingest").edge("judge", "publish").edge("publish", END);
-        for agent in ["a", "b", "c", "d"] {
-            graph.edge("ingest", agent).edge(agent, "judge");
-        }
-        graph.compile()
-    }
-
-    async fn admit(_: &PathBuf, event: &Event) -> Result<Admission<u64>> {
-        let Event::Job { input, .. } = event else {
-            return Ok(Admission::Ignore { reason: "no job".into() });
-        };
-        let input: u64 = read_input(Self::NAME, input)?;
-        let key = input.to_string();
-        Ok(Admission::Start(Start { key, subject: None, order: 0, input }))
-    }
-}
-
-async fn open(folder: &Path) -> (Runtime, Arc<dyn Queue>) {
-    let db = Sqlite::open(folder.join("verdict.db"), SqliteOptions::default()).await.unwrap();
-    let visibility = Duration::from_millis(500);
-    let options = embedded::Options { visibility, ..embedded::Options::default() };
-    let queue: Arc<dyn Queue> = Arc::new(Embedded::open(db.clone(), options));
-    let store: Arc<dyn Store> = Arc::new(SqliteStore::new(db));
-    let owner = format!("worker {}", std::process::id());
-    (Runtime::new(store, Clock::system(), &owner), queue)
-}
+const PLACE: &str = "VERDICT_TEST_WORKER_QUEUE";
 
 /// The worker's process, until it is killed or told to stop.
 async fn work(folder: &Path) {
-    let (runtime, queue) = open(folder).await;
-    let workflow = Bound::<Counting>::new(folder.join("published")).unwrap();
+    let place: Place = serde_json::from_str(&std::env::var(PLACE).unwrap()).unwrap();
+    let (runtime, db) = store(folder).await;
+    let queue = place.open(&db);
+    let workflow = Bound::<Counting>::new(folder.to_owned()).unwrap();
     let options = Options {
-        concurrency: 8,
-        lease: Duration::from_millis(500),
+        concurrency: CONCURRENCY,
+        // Long enough for a worker that gets no processor for a while.
+        lease: Duration::from_secs(2),
         sweep: Duration::from_millis(200),
         sweep_margin: Duration::from_millis(300),
         ..Options::default()
     };
-    let worker = Worker::new(runtime, queue, Registry::new().with(workflow), options);
+    let worker = Worker::new(runtime, queue.clone(), Registry::new().with(workflow), options);
     let stop = CancellationToken::new();
     let mut terminate =
         tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()).unwrap();
@@ -138,15 +56,154 @@ async fn work(folder: &Path) {
     });
     println!("\n@ working");
     worker.run(stop).await;
+    queue.close().await.unwrap();
 }
 
-async fn start(folder: &Path) -> Process {
-    let test = "worker::thousand::a_thousand_events_survive_twenty_kills";
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", test, "--nocapture"]).env(FOLDER, folder);
-    let mut process = Process::start(command);
-    process.says("@ working").await;
-    process
+/// Events that wait at a time on Pub/Sub: its emulator sends ahead as much as there is, whatever it
+/// is told, and workers would do little but hand back.
+const FEW: u64 = 30;
+
+async fn publish(queue: &dyn Queue, events: std::ops::Range<u64>) {
+    let published = events.map(|number| put(queue, number));
+    futures_util::stream::iter(published).buffer_unordered(16).collect::<Vec<_>>().await;
+}
+
+/// The events, the workers, and what they share.
+struct Play {
+    folder: TempDir,
+    place: Place,
+    runtime: Runtime,
+    queue: Arc<dyn Queue>,
+    events: u64,
+    published: u64,
+    kills: u64,
+    workers: Vec<Process>,
+    /// Kills of a worker that had runs in hand, and how many runs that were.
+    hits: u64,
+    in_hand: usize,
+}
+
+impl Play {
+    async fn new(place: Place, events: u64) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let (runtime, db) = store(folder.path()).await;
+        let queue = place.open(&db);
+        let first = if matches!(place, Place::PubSub { .. }) { FEW } else { events };
+        publish(&*queue, 0..first).await;
+        let kills = (events / 25).min(20);
+        let workers = Vec::new();
+        let published = first;
+        Self {
+            folder,
+            place,
+            runtime,
+            queue,
+            events,
+            published,
+            kills,
+            workers,
+            hits: 0,
+            in_hand: 0,
+        }
+    }
+
+    async fn start(&mut self) {
+        let test = "worker::thousand::a_thousand_events_survive_twenty_kills";
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", test, "--nocapture"]).env(FOLDER, self.folder.path());
+        command.env(PLACE, serde_json::to_string(&self.place).unwrap());
+        let mut process = Process::start(command);
+        process.says("@ working").await;
+        self.workers.push(process);
+    }
+
+    async fn completed(&self) -> u64 {
+        completed(&self.folder.path().join("verdict.db")).await
+    }
+
+    /// How many runs that worker has in hand, or had when it was killed.
+    async fn held(&self, pid: u32) -> usize {
+        let statuses = vec![RunStatus::Queued, RunStatus::Running];
+        let filter = RunFilter { statuses, ..RunFilter::default() };
+        let heads = self.runtime.store.list(&filter).await.unwrap();
+        let owner = owner(pid);
+        let holders = heads.iter().filter_map(|head| head.lease.as_ref());
+        holders.filter(|holder| holder.owner == owner).count()
+    }
+
+    /// Waits until that worker has a run in hand, or there is none left to have.
+    async fn until_busy(&self, pid: u32) {
+        eventually("the worker has a run in hand", async || {
+            let busy = self.held(pid).await > 0 || self.completed().await == self.events;
+            busy.then_some(())
+        })
+        .await;
+    }
+
+    /// Kills one of the workers again and again, spread over the work: each kill waits for a part of
+    /// the runs, and then for a random while.
+    async fn kill_them(&mut self, workers: usize) {
+        let mut random = seeded();
+        for _ in 0..workers {
+            self.start().await;
+        }
+        for kill in 0..self.kills {
+            let part = self.events * kill / (self.kills + 1);
+            self.until_completed(part).await;
+            pass(Duration::from_millis(random.u64(0..200))).await;
+            let mut process = self.workers.swap_remove(random.usize(0..workers));
+            let pid = process.pid();
+            self.until_busy(pid).await;
+            assert!(process.kill().await, "it had ended by itself:\n{}", process.said().await);
+            let held = self.held(pid).await;
+            self.in_hand += held;
+            self.hits += u64::from(held > 0);
+            self.start().await;
+        }
+        assert!(self.hits >= self.kills * 3 / 4, "only {} kills hit work in hand", self.hits);
+        self.until_completed(self.events).await;
+    }
+
+    /// Waits for so many completed runs, and publishes what is not yet published meanwhile.
+    async fn until_completed(&mut self, wanted: u64) {
+        let (mut seen, mut since) = (0, Instant::now());
+        while seen < wanted {
+            let now = self.completed().await;
+            if now > seen {
+                (seen, since) = (now, Instant::now());
+            }
+            assert!(
+                since.elapsed() < PATIENCE,
+                "{seen} of {wanted} runs are complete, and no more"
+            );
+            let next = (seen + FEW).clamp(self.published, self.events);
+            publish(&*self.queue, self.published..next).await;
+            self.published = next;
+            pass(Duration::from_millis(20)).await;
+        }
+    }
+
+    async fn stop_them(&mut self) {
+        for mut process in self.workers.drain(..) {
+            process.terminate();
+            let status = process.ends().await;
+            assert_eq!(status.code(), Some(0), "{}", process.said().await);
+        }
+    }
+
+    async fn check(self, began: Instant) {
+        let (took, in_hand) = (began.elapsed(), self.in_hand);
+        let events = (0..self.events).collect();
+        let again = check(&self.runtime, self.folder.path(), &events).await;
+        println!(
+            "{} events: {took:.1?}; {} of {} kills hit work in hand, {in_hand} runs; {again} results \
+             written again under their key",
+            self.events, self.hits, self.kills
+        );
+        assert!(again <= in_hand, "{again} published again: more than were in hand at the kills");
+        assert_eq!(peek_dead(&*self.queue, 10).await.unwrap(), []);
+        self.queue.close().await.unwrap();
+    }
 }
 
 /// W1, W2: none lost, none twice, none left running.
@@ -155,67 +212,41 @@ async fn a_thousand_events_survive_twenty_kills() {
     if let Some(folder) = std::env::var_os(FOLDER) {
         return work(Path::new(&folder)).await;
     }
-    let (events, kills) = (wanted("VERDICT_TEST_EVENTS", 1000), 20);
-    let folder = tempfile::tempdir().unwrap();
-    let (runtime, queue) = open(folder.path()).await;
-    let job = |n| Message::new(json!({"workflow": "counting", "input": n}).to_string());
-    let published = (0..events).map(|n| queue.publish(job(n), Duration::ZERO));
-    futures_util::future::try_join_all(published).await.unwrap();
-
+    let mut play = Play::new(Place::Embedded, wanted("VERDICT_TEST_EVENTS", 1000)).await;
     let began = Instant::now();
-    let mut random = fastrand::Rng::with_seed(wanted("VERDICT_TEST_SEED", 3));
-    let mut alive = 0;
-    let file = folder.path().join("verdict.db");
-    for _ in 0..kills {
-        let mut process = start(folder.path()).await;
-        pass(Duration::from_millis(random.u64(20..400))).await;
-        alive += u64::from(rows(&file).await.messages > 0);
-        assert!(process.kill().await);
-    }
-    assert!(alive >= kills * 3 / 4, "the work was done before the {alive}th kill");
-    let mut process = start(folder.path()).await;
+    play.kill_them(1).await;
+    let file = play.folder.path().join("verdict.db");
     eventually("the queue is empty", async || (rows(&file).await.messages == 0).then_some(()))
         .await;
-    process.terminate();
-    assert_eq!(process.ends().await.code(), Some(0));
-    println!("{alive} of {kills} kills with messages left; {:?} in all", began.elapsed());
-    check(&runtime, events).await;
-    check_published(&folder.path().join("published"), events);
-    assert_eq!(peek_dead(&*queue, 10).await.unwrap(), []);
+    play.stop_them().await;
+    play.check(began).await;
 }
 
-async fn check(runtime: &Runtime, events: u64) {
-    let heads = runtime.store.list(&RunFilter::default()).await.unwrap();
-    assert_eq!(heads.len() as u64, events);
-    for head in &heads {
-        assert_eq!(head.status, RunStatus::Completed, "{head:?}");
-        assert_eq!((&head.lease, head.executions), (&None, 0));
-        let mut finished = HashMap::new();
-        for (_, _, meta) in runtime.history(&head.id).await.unwrap() {
-            if let Meta::TaskFinished { step, index, .. } = meta {
-                *finished.entry((step, index)).or_insert(0) += 1;
-            }
-        }
-        assert_eq!(finished.len(), 7, "{head:?}");
-        assert!(finished.values().all(|times| *times == 1), "{finished:?}");
-    }
-    let letters = runtime.store.letters(&LetterFilter::default()).await.unwrap();
-    assert_eq!(letters, []);
+/// The same on RabbitMQ: in the end the broker itself says that it has nothing left.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn three_workers_on_rabbitmq_survive_kills() {
+    let broker = Broker::shared().await;
+    let mut play = Play::new(Place::rabbit(&broker), wanted("VERDICT_TEST_EVENTS", 150)).await;
+    let began = Instant::now();
+    play.kill_them(3).await;
+    broker.empty(QUEUE).await;
+    play.stop_them().await;
+    broker.empty(QUEUE).await;
+    play.check(began).await;
+    broker.finish().await;
 }
 
-/// Every event was published, under one key each. (A line may stand there twice with its key, when
-/// the worker died between writing it and recording that: that is what the key is for.)
-fn check_published(file: &Path, events: u64) {
-    let text = fs::read_to_string(file).unwrap();
-    let mut keys: BTreeMap<u64, Vec<&str>> = BTreeMap::new();
-    for line in text.lines() {
-        let (number, key) = line.split_once(' ').unwrap();
-        keys.entry(number.parse().unwrap()).or_default().push(key);
-    }
-    assert!(keys.keys().copied().eq(0..events), "some event was never published");
-    let again: usize = keys.values().map(|keys| keys.len() - 1).sum();
-    for (number, keys) in keys {
-        assert!(keys.iter().all(|key| *key == keys[0]), "{number}: {keys:?}");
-    }
-    assert!(again <= 20 * 8, "{again} were published again: more than were in hand at the kills");
+/// The same on Pub/Sub, which tells no numbers: in the end a fresh consumer finds nothing. What a
+/// killed worker held comes back when its deadline is over, so the others stay until then.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn three_workers_on_pubsub_survive_kills() {
+    let emulator = Emulator::shared();
+    let mut play = Play::new(Place::pubsub(&emulator), wanted("VERDICT_TEST_EVENTS", 150)).await;
+    let began = Instant::now();
+    play.kill_them(3).await;
+    pass(ACK_DEADLINE + Duration::from_secs(2)).await;
+    play.stop_them().await;
+    let found = timeout(Duration::from_secs(3), play.queue.receive()).await;
+    assert!(found.is_err(), "something is left: {found:?}");
+    play.check(began).await;
 }

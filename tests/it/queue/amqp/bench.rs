@@ -26,6 +26,7 @@ const CANNOT: &[(Promise, &str)] = &[
         "what was fetched ahead counts too, and a classic queue only says `again`",
     ),
     (Promise::ComesBackByTime, "the broker takes a message back when its channel ends"),
+    (Promise::LetterOrder, "letters that were looked at go back one by one"),
     (Promise::LetterOnce, "the broker looks into no message"),
     (Promise::Wound, "the broker has its own clock"),
     (Promise::TellsInHand, "the protocol tells only what is ready"),

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use google_cloud_pubsub::client::Publisher;
-use verdict::queue::{DeadLetter, Message, Queue, Settlement, peek_dead};
+use serde_json::{Value, json};
+use verdict::queue::{DeadLetter, Message, Queue, Settlement, note, peek_dead};
 
 use super::bench::{Admin, open, options};
 use crate::{queue::bench::within, support::Emulator};
@@ -72,10 +73,13 @@ async fn letters_keep_what_fits() {
     for n in 0..200 {
         message = message.with(&format!("header-{n:03}"), "x");
     }
-    let letter =
-        DeadLetter {
-            id: "letter".to_owned(), reason: "ü".repeat(1000), by_broker: false, message
-        };
+    let letter = DeadLetter {
+        id: "letter".to_owned(),
+        reason: "ü".repeat(1000),
+        by_broker: false,
+        notes: Vec::new(),
+        message,
+    };
     queue.publish_dead(letter).await.unwrap();
     let shown = peek_dead(&queue, 10).await.unwrap();
     let [shown] = &shown[..] else { panic!("{shown:?}") };
@@ -84,5 +88,42 @@ async fn letters_keep_what_fits() {
     assert_eq!(shown.message.header("content-type"), Some("application/json"));
     assert_eq!(shown.message.header("x-verdict-body"), Some("in the store"));
     assert_eq!(shown.message.header("wordy"), None);
-    assert!(shown.message.body.is_empty() && shown.message.headers.len() > 90);
+    assert!(shown.message.body.is_empty() && shown.message.headers.len() > 80);
+}
+
+/// Who pulls from the dead letters' subscription sees why a letter is there; its message is what it
+/// was.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn notes_are_attributes_for_people() {
+    let emulator = Emulator::shared();
+    let queue = open(&emulator, options(&emulator), 8);
+    let letter = DeadLetter {
+        id: "letter".to_owned(),
+        reason: "permanent".to_owned(),
+        by_broker: false,
+        notes: vec![(note::ERROR, "no such commit".to_owned()), (note::ATTEMPTS, "3".to_owned())],
+        message: Message::new("body").with("x-github-event", "push"),
+    };
+    queue.publish_dead(letter.clone()).await.unwrap();
+    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    let dead = format!(
+        "{}/v1/projects/{}/subscriptions/work-dead",
+        emulator.endpoint(),
+        emulator.project()
+    );
+    let ask = async |what: &str, body: Value| -> Value {
+        let asked = client.post(format!("{dead}:{what}")).body(body.to_string());
+        let text = asked.send().await.unwrap().text().await.unwrap();
+        serde_json::from_str(&text).unwrap()
+    };
+    let pulled = ask("pull", json!({"maxMessages": 1})).await;
+    let received = &pulled["receivedMessages"][0];
+    let said = &received["message"]["attributes"];
+    let names = ["verdict_letter", "verdict_reason", note::ERROR, note::ATTEMPTS, "x-github-event"];
+    assert_eq!(
+        names.map(|name| &said[name]),
+        ["letter", "permanent", "no such commit", "3", "push"]
+    );
+    ask("modifyAckDeadline", json!({"ackIds": [received["ackId"]], "ackDeadlineSeconds": 0})).await;
+    assert_eq!(peek_dead(&queue, 9).await.unwrap(), [DeadLetter { notes: Vec::new(), ..letter }]);
 }

@@ -116,8 +116,10 @@ const VISIBILITY: Duration = Duration::from_secs(2);
 
 const CANNOT: &[(Promise, &str)] = &[
     (Promise::Order, "Pub/Sub keeps none without ordering keys"),
+    (Promise::LetterOrder, "Pub/Sub keeps none without ordering keys"),
     (Promise::HandedBackFirst, "what is handed back waits for the retry policy"),
     (Promise::HandBackUncounted, "Pub/Sub counts every refusal"),
+    (Promise::LaterKept, "Google's emulator delivers what was refused once again at once"),
     (Promise::CountsExactly, "what was fetched ahead and given back counts too"),
     (Promise::DelaysPublished, "Pub/Sub has no delay"),
     (Promise::LetterOnce, "a topic takes what it is given"),
