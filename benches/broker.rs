@@ -49,7 +49,9 @@ async fn main() {
         println!("set VERDICT_TEST_AMQP to a RabbitMQ's URL; `tests/services/up` starts one");
         return;
     };
-    println!("{EVENTS} events, {CONCURRENCY} at a time, quorum queues, median of {ROUNDS} rounds\n");
+    println!(
+        "{EVENTS} events, {CONCURRENCY} at a time, quorum queues, median of {ROUNDS} rounds\n"
+    );
     let mut rates = [const { Vec::new() }; 3];
     for _ in 0..ROUNDS {
         rates[0].push(bare(&url).await);

@@ -73,6 +73,12 @@ impl App {
                 let file = files.open("store.url", path).await?;
                 Arc::new(SqliteStore::new(file))
             }
+            #[cfg(feature = "firestore")]
+            StoreUrl::Firestore { project, database } => {
+                let options = crate::checkpoint::FirestoreOptions::new(project, database);
+                let store = crate::checkpoint::FirestoreStore::connect(options).await;
+                Arc::new(store.map_err(|fault| AppError::new("store.url", fault))?)
+            }
             // Loading the settings refused what this binary has no adapter for.
             other => return Err(AppError::new("store.url", format!("{other} is not built in"))),
         };

@@ -2,7 +2,7 @@
 
 # Every service that `tests/run` and `up` start, with the variable that says it is there already.
 # A new one is a script beside this file and a word here.
-services=(rabbitmq:VERDICT_TEST_AMQP pubsub:VERDICT_TEST_PUBSUB)
+services=(rabbitmq:VERDICT_TEST_AMQP pubsub:VERDICT_TEST_PUBSUB firestore:VERDICT_TEST_FIRESTORE)
 
 # A service's script sources this file, defines
 #   need         fails, saying what to install, when the service cannot be had

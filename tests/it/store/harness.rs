@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use tempfile::TempDir;
 use verdict::{
     base::{Clock, ManualClock, Timestamp, keyed::Keyed},
-    checkpoint::{Memory, SqliteStore},
+    checkpoint::{FirestoreOptions, FirestoreStore, Memory, SqliteStore},
     db::{Sqlite, SqliteOptions},
     graph::store::{
         Append, Claim, ClaimAs, Claimed, Head, HeadChange, Hold, Lease, Letter, LetterReason,
@@ -105,6 +105,24 @@ pub async fn sqlite_file() -> Place {
         Box::pin(async move { db.close().await.unwrap() })
     });
     Place { keyed: store.clone(), store, clock, hand, close, _keep: Box::new(folder) }
+}
+
+pub async fn firestore() -> Place {
+    let server = crate::support::Firestore::shared();
+    let (clock, hand) = Clock::manual(START);
+    let store = Arc::new(open_firestore(&server, Some(clock.clone())).await);
+    let close = Box::new(|| -> BoxFuture<'static, ()> { Box::pin(async {}) });
+    Place { keyed: store.clone(), store, clock, hand, close, _keep: Box::new(()) }
+}
+
+/// A store in the server's project, which tells the time by `clock`, if any.
+pub async fn open_firestore(
+    server: &crate::support::Firestore,
+    clock: Option<Clock>,
+) -> FirestoreStore {
+    let options = FirestoreOptions::new(server.project(), "(default)");
+    let emulator = Some(server.address().to_owned());
+    FirestoreStore::connect(FirestoreOptions { emulator, clock, ..options }).await.unwrap()
 }
 
 pub async fn open_db(folder: &Path, clock: Clock) -> Sqlite {

@@ -22,6 +22,7 @@ macro_rules! suite {
     ($($area:ident: $($case:ident)+;)+) => {
         suite!(@store memory; $($area: $($case)+;)+);
         suite!(@store sqlite_file; $($area: $($case)+;)+);
+        suite!(@store firestore; $($area: $($case)+;)+);
     };
     (@store $store:ident; $($area:ident: $($case:ident)+;)+) => {
         mod $store {

@@ -1,0 +1,55 @@
+//! Google's Firestore emulator.
+//!
+//! The shared one keeps the tests apart by project: each has one of its own, with a random name.
+//! What a test made there stays until the emulator ends, in a project that nobody names again.
+
+use super::service::Service;
+
+/// An emulator and a project on it. One that is private ends with it.
+pub struct Firestore {
+    address: String,
+    project: String,
+    service: Option<Service>,
+}
+
+impl Firestore {
+    /// The one of the whole test run.
+    pub fn shared() -> Self {
+        Self::at(super::told("VERDICT_TEST_FIRESTORE"), None)
+    }
+
+    /// One of this test's own, to be broken.
+    pub async fn private() -> Self {
+        let mut service = Service::new("firestore");
+        let told = service.start().await;
+        Self::at(told["VERDICT_TEST_FIRESTORE"].clone(), Some(service))
+    }
+
+    fn at(address: String, service: Option<Service>) -> Self {
+        Self { address, project: super::unique(), service }
+    }
+
+    /// `HOST:PORT`: what FIRESTORE_EMULATOR_HOST holds, or the target of a proxy.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    pub fn project(&self) -> &str {
+        &self.project
+    }
+
+    /// Its connections stay open, and nothing answers. Private ones only, as everything below.
+    pub fn freeze(&self) {
+        self.service.as_ref().unwrap().freeze();
+    }
+
+    /// It goes on where it stood.
+    pub fn thaw(&self) {
+        self.service.as_ref().unwrap().thaw();
+    }
+
+    /// Ends it; everything in it is lost.
+    pub async fn stop(&mut self) {
+        self.service.as_mut().unwrap().stop().await;
+    }
+}
