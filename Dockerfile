@@ -1,32 +1,42 @@
 # syntax=docker/dockerfile:1
-# verdict in a container: built with the toolchain, run without it.
+# verdict in a container: built with the toolchain, run without it. `docker build -t verdict .`
 
+# The toolchain is rust-version of Cargo.toml; both stages are the same Debian, so that the C library fits.
 FROM rust:1.95-bookworm AS build
 WORKDIR /src
-COPY . .
-RUN --mount=type=cache,target=/usr/local/cargo/registry \
-    --mount=type=cache,target=/src/target \
-    cargo build --release --locked --all-features --bin verdict \
-    && install -D target/release/verdict /out/verdict
+# The dependencies, with empty sources in place of verdict's: a layer that lasts until Cargo.lock changes.
+COPY Cargo.toml Cargo.lock ./
+RUN mkdir src benches \
+    && echo 'fn main() {}' | tee src/main.rs > benches/budgets.rs \
+    && touch src/lib.rs \
+    && cargo build --release --locked --all-features --bin verdict
+# verdict itself. Cargo compares times, and these files may be older than the layer above.
+COPY src src
+RUN find src -name '*.rs' -exec touch {} + \
+    && cargo build --release --locked --all-features --bin verdict
 
 FROM debian:bookworm-slim
 # git reads repositories; curl asks the probe below.
 RUN apt-get update \
     && apt-get install -y --no-install-recommends ca-certificates curl git \
     && rm -rf /var/lib/apt/lists/* \
-    && useradd --system --uid 10001 --home-dir /var/lib/verdict --create-home verdict
-COPY --from=build /out/verdict /usr/local/bin/verdict
-USER 10001
+    && groupadd --gid 10001 verdict \
+    && useradd --uid 10001 --gid 10001 --no-log-init --shell /usr/sbin/nologin \
+        --home-dir /var/lib/verdict --create-home --skel /dev/null verdict
+COPY --from=build /src/target/release/verdict /usr/local/bin/verdict
+# By number: Kubernetes checks that it is not root, and cannot look up a name.
+USER 10001:10001
 WORKDIR /var/lib/verdict
-# The store and the embedded queue: /var/lib/verdict/verdict/verdict.db. Mount a volume here to keep them.
+# Unless set otherwise the store and the embedded queue are /var/lib/verdict/verdict/verdict.db: mount a volume
+# here to keep them. It and /tmp are all that is written to; the rest may be read-only.
 ENV XDG_STATE_HOME=/var/lib/verdict
-VOLUME /var/lib/verdict
 EXPOSE 8080
-# Inside the container the probes are on the loopback address. For probes from outside set
-# VERDICT__SERVER__LISTEN=0.0.0.0:8080 and VERDICT__SERVER__TOKEN_FILE; they need no token themselves.
+# For engines that know no probes of their own; Kubernetes ignores it. Inside the container the server is on the
+# loopback address. For probes from outside set VERDICT__SERVER__LISTEN=0.0.0.0:8080 and
+# VERDICT__SERVER__TOKEN_FILE; they need no token themselves.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s \
     CMD ["curl", "-fsS", "-o", "/dev/null", "http://127.0.0.1:8080/livez"]
 STOPSIGNAL SIGTERM
-# Leave at least worker.grace (25 s) and a little more: `docker stop --time 30`.
+# Leave at least worker.grace (25 s) and a little more: `docker stop --time 35`.
 ENTRYPOINT ["verdict"]
 CMD ["serve"]

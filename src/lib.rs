@@ -6,7 +6,7 @@
 //! | module | is | may import |
 //! |---|---|---|
 //! | [`base`] | faults, clock, trace context, keyed port | nothing |
-//! | [`telemetry`] | logs | base |
+//! | [`telemetry`] | logs, metrics | base |
 //! | [`graph`] | the workflow engine and the store port | base |
 //! | [`db`] | database files and the grouping writer | base |
 //! | [`checkpoint`] | stores: where runs are kept, and the keyed side | graph, db, base |
@@ -15,7 +15,7 @@
 //! | [`analysis`] | findings and the deterministic analysers | base |
 //! | [`workflows`] | what a workflow is, and the list of them | graph, analysis, base, forge's port |
 //! | [`worker`] | consume, admit, claim, run, settle; sweep; dead letters | graph, queue's port, workflows, base |
-//! | [`server`] | health endpoints | base |
+//! | [`server`] | probes, metrics, the API | worker, graph, queue, workflows, base |
 //! | [`config`] | settings, loaded and checked once | options of components |
 //! | [`app`] | composition root: settings into running parts | all |
 //! | [`cli`] | one file per subcommand | app, config, types of the others |

@@ -3,6 +3,8 @@
 mod owner;
 mod serve;
 
+pub use serve::Role;
+
 use std::{collections::HashMap, path::PathBuf, sync::Arc};
 
 use crate::{
@@ -58,6 +60,8 @@ pub enum Trust {
     Owner,
     /// Whoever can put a message on the queue: `forge.local.allow` bounds them.
     Queue,
+    /// They, and whoever may use the API: the same bounds.
+    Api,
 }
 
 impl App {
@@ -90,13 +94,21 @@ impl App {
                 let options = embedded::Options { visibility, ..embedded::Options::default() };
                 Arc::new(embedded::Embedded::open(file, options))
             }
+            #[cfg(feature = "amqp")]
+            QueueUrl::Amqp(url) => Arc::new(amqp(url.expose(), &settings)?),
+            #[cfg(feature = "pubsub")]
+            QueueUrl::PubSub { project, subscription, topic } => {
+                let names = (project.as_str(), subscription.as_str(), topic.as_deref());
+                Arc::new(pubsub(names, &settings)?)
+            }
+            #[cfg(not(all(feature = "amqp", feature = "pubsub")))]
             other => return Err(AppError::new("queue.url", format!("{other} is not built in"))),
         };
         let runtime = Runtime::new(store, Clock::system(), &owner::this_process())
             .with_ttl(settings.worker.lease)
             .with_known_dead(owner::known_dead);
         let forge: Arc<dyn Forge> = Arc::new(LocalGit::new(GitOptions::default()));
-        let allow = if trust == Trust::Queue { allowed(&settings)? } else { None };
+        let allow = if trust == Trust::Owner { None } else { allowed(&settings, trust)? };
         let workflows =
             workflows(&forge, allow).map_err(|fault| AppError::new("workflows", fault))?;
         let files = files.0.into_values().collect();
@@ -127,6 +139,29 @@ impl App {
             }
         }
     }
+}
+
+/// A worker holds what it works on, and nothing ahead of that.
+#[cfg(feature = "amqp")]
+fn amqp(url: &str, settings: &Settings) -> Result<crate::queue::amqp::Amqp, AppError> {
+    let prefetch = u16::try_from(settings.worker.concurrency).unwrap_or(u16::MAX);
+    let options = settings.queue.amqp.clone();
+    crate::queue::amqp::Amqp::open(url, options, prefetch)
+        .map_err(|error| AppError::new("queue", error))
+}
+
+/// The queue at Pub/Sub. PUBSUB_EMULATOR_HOST is what every client of Pub/Sub reads.
+#[cfg(feature = "pubsub")]
+fn pubsub(
+    (project, subscription, topic): (&str, &str, Option<&str>),
+    settings: &Settings,
+) -> Result<crate::queue::pubsub::PubSub, AppError> {
+    let mut options = settings.queue.pubsub.clone();
+    let told = || std::env::var("PUBSUB_EMULATOR_HOST").ok();
+    options.emulator = options.emulator.or_else(told).filter(|host| !host.is_empty());
+    let prefetch = settings.worker.concurrency;
+    crate::queue::pubsub::PubSub::open(project, subscription, topic, options, prefetch)
+        .map_err(|error| AppError::new("queue.url", error))
 }
 
 /// Each database file is opened once and shared: one writer groups what all its users write.
@@ -160,11 +195,13 @@ fn workflows(forge: &Arc<dyn Forge>, allow: Option<Vec<PathBuf>>) -> Result<Regi
     Ok(Registry::new().with(review))
 }
 
-/// The folders whose repositories a message may name; `None` for any. Only somebody on this machine
-/// can write to the embedded queue, so there the list may be left out.
-fn allowed(settings: &Settings) -> Result<Option<Vec<PathBuf>>, AppError> {
+/// The folders whose repositories others may name; `None` for any. Only somebody on this machine
+/// can write to the embedded queue, or reach an API on the loopback address, so there the list may
+/// be left out.
+fn allowed(settings: &Settings, trust: Trust) -> Result<Option<Vec<PathBuf>>, AppError> {
     let folders = &settings.forge.local.allow;
-    if folders.is_empty() && matches!(settings.queue.url, QueueUrl::Embedded(_)) {
+    let here = trust == Trust::Queue || settings.server.listen.ip().is_loopback();
+    if folders.is_empty() && here && matches!(settings.queue.url, QueueUrl::Embedded(_)) {
         return Ok(None);
     }
     let canonical = folders.iter().map(|folder| {

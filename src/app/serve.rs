@@ -1,42 +1,139 @@
-//! The serving process: the worker, and the endpoint its health is read from.
+//! The serving process: the worker, the HTTP side, or both.
 
-use tokio_util::sync::CancellationToken;
+use std::sync::Arc;
+
+use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 use super::{App, AppError};
 use crate::{
-    server::{Readiness, Server, ServerError},
-    worker::{Status, Worker},
+    config::Settings,
+    server::{self, Found, Parts, Readiness, Server, ServerError, ServerOptions},
+    telemetry::metrics::{self, Metrics},
+    worker::{Status, Submit, Worker, describe_submit, describe_worker},
 };
 
+/// The parts a process plays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// All there are.
+    All,
+    /// Accepts runs and takes nothing off the queue.
+    Gateway,
+    /// Takes work off the queue, and answers probes and for its metrics only.
+    Worker,
+}
+
+impl Role {
+    /// Whether it accepts runs over HTTP.
+    pub fn accepts(self) -> bool {
+        self != Self::Worker
+    }
+
+    /// Whether it takes work.
+    pub fn works(self) -> bool {
+        self != Self::Gateway
+    }
+
+    /// The checks of its readiness.
+    fn checks(self) -> impl Iterator<Item = &'static str> {
+        let accepts = self.accepts().then_some(["queue", "store"]);
+        accepts.into_iter().flatten().chain(self.works().then_some("worker"))
+    }
+}
+
 impl App {
-    /// Works until `stop`, then winds down as [`Worker::run`] does. The probes answer for as long.
+    /// Plays its part until `stop`, then winds down as [`Worker::run`] does. The probes answer for
+    /// as long.
     ///
     /// # Errors
     /// If the address cannot be had, or the server stops by itself.
-    pub async fn serve(&self, stop: CancellationToken) -> Result<(), AppError> {
-        let failed = |error: ServerError| AppError::new("server.listen", error);
-        let server = Server::bind(&self.settings.server).await.map_err(failed)?;
-        tracing::info!(
-            address = %server.address(),
-            owner = %self.runtime.owner,
-            store = %self.settings.store.url,
-            queue = %self.settings.queue.url,
-            concurrency = self.settings.worker.concurrency,
-            "serving"
-        );
-        let readiness = Readiness::new(["worker"]);
-        let worker = self.worker();
-        tokio::spawn(report(worker.clone(), readiness.clone()));
-        let ended = CancellationToken::new();
-        let serving = tokio::spawn(server.run(readiness, ended.clone()));
-        worker.run(stop).await;
+    pub async fn serve(&self, role: Role, stop: CancellationToken) -> Result<(), AppError> {
+        let server = Server::bind(&self.settings.server).await.map_err(unserved)?;
+        let metrics = metrics::install().map_err(|error| AppError::new("metrics", error))?;
+        let _tidying = background({
+            let metrics = metrics.clone();
+            async move { metrics.tidy().await }
+        });
+        self.tell(role, &server);
+        let readiness = Readiness::new(role.checks());
+        let submit = role.accepts().then(|| self.submit());
+        let _watching = submit.clone().map(|submit| {
+            let readiness = readiness.clone();
+            background(async move { submit.watch(|name, state| readiness.set(name, state)).await })
+        });
+        let parts = Parts { readiness: readiness.clone(), submit, metrics: rendered(metrics) };
+        // Whatever ends the HTTP side ends the process: a worker nobody can look at is no good.
+        let (stop, ended) = (stop.child_token(), CancellationToken::new());
+        let (also, until) = (stop.clone(), ended.clone());
+        let serving = tokio::spawn(async move {
+            let served = server.run(parts, until).await;
+            also.cancel();
+            served
+        });
+        if role.works() {
+            self.work(readiness, stop).await;
+        } else {
+            stop.cancelled().await;
+        }
         ended.cancel();
-        tracing::info!(counts = ?worker.counts().get(), "stopped");
         match serving.await {
-            Ok(Err(error)) => Err(failed(error)),
+            Ok(Err(error)) => Err(unserved(error)),
             _ => Ok(()),
         }
     }
+
+    /// What there is to say about the address of the HTTP side: it can be had, or a process like this
+    /// one has it.
+    ///
+    /// # Errors
+    /// When something else has it, or it may not or cannot be had; says what to do.
+    pub async fn look(settings: &Settings) -> Result<String, AppError> {
+        let ServerOptions { listen, token } = &settings.server;
+        let who = match server::look(&settings.server).await.map_err(unserved)? {
+            Found::Free => "is free",
+            Found::Serving => "is in use by a `verdict serve`, which answers",
+        };
+        let open = if token.is_some() { "to who shows the token" } else { "to this machine" };
+        Ok(format!("{listen} {who}; the API is open {open}"))
+    }
+
+    fn submit(&self) -> Submit {
+        describe_submit();
+        Submit::new(self.runtime.clone(), self.queue.clone(), self.workflows.clone())
+    }
+
+    async fn work(&self, readiness: Readiness, stop: CancellationToken) {
+        describe_worker();
+        let worker = self.worker();
+        let _reporting = background(report(worker.clone(), readiness));
+        worker.run(stop).await;
+        tracing::info!(counts = ?worker.counts().get(), "stopped");
+    }
+
+    fn tell(&self, role: Role, server: &Server) {
+        tracing::info!(
+            address = %server.address(),
+            ?role,
+            owner = %self.runtime.owner,
+            store = %self.settings.store.url,
+            queue = %self.settings.queue.url,
+            concurrency = role.works().then_some(self.settings.worker.concurrency),
+            "serving"
+        );
+    }
+}
+
+fn unserved(error: ServerError) -> AppError {
+    AppError::new("server.listen", error)
+}
+
+fn rendered(metrics: Metrics) -> server::Metrics {
+    Arc::new(move || metrics.render())
+}
+
+/// Runs until it is dropped.
+fn background(task: impl Future<Output = ()> + Send + 'static) -> AbortOnDropHandle<()> {
+    AbortOnDropHandle::new(tokio::spawn(task))
 }
 
 /// Tells the probes how the worker is.

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{CliError, Format, output};
 use crate::{
-    app::{App, Trust},
+    app::{App, AppError, Trust},
     config::Settings,
     graph::{RunId, RunStatus, store::RunFilter},
 };
@@ -22,26 +22,29 @@ pub(super) struct Args {
 /// One thing that was looked at.
 #[derive(Serialize)]
 struct Check {
-    name: &'static str,
+    name: String,
     ok: bool,
     says: String,
 }
 
 impl Check {
-    fn of(name: &'static str, looked: Result<String, String>) -> Self {
+    fn of(name: impl Into<String>, looked: Result<String, String>) -> Self {
         let ok = looked.is_ok();
-        Self { name, ok, says: looked.unwrap_or_else(|why| why) }
+        Self { name: name.into(), ok, says: looked.unwrap_or_else(|why| why) }
     }
 }
 
 pub(super) async fn main(args: &Args, settings: Settings) -> Result<(), CliError> {
     let places = format!("store {}, queue {}", settings.store.url, settings.queue.url);
     let mut checks = vec![Check::of("settings", Ok(places)), Check::of("git", git())];
-    match App::open(settings, Trust::Queue).await {
-        Err(error) => checks.push(Check::of("open", Err(error.to_string()))),
+    let http = App::look(&settings).await.map_err(|error| error.why);
+    checks.push(Check::of("http", http));
+    // As strict as a server with these settings would be.
+    match App::open(settings, Trust::Api).await {
+        Err(error) => checks.push(Check::of(part(&error), Err(error.to_string()))),
         Ok(app) => {
             checks.push(Check::of("store", store(&app).await));
-            checks.push(Check::of("queue", queue(&app).await));
+            checks.extend(queue(&app).await);
             let names: Vec<_> = app.workflows.names().collect();
             checks.push(Check::of("workflows", Ok(names.join(", "))));
             app.close().await;
@@ -52,7 +55,7 @@ pub(super) async fn main(args: &Args, settings: Settings) -> Result<(), CliError
     } else {
         let line = |check: &Check| {
             format!(
-                "{} {:<10} {}\n",
+                "{} {:<18} {}\n",
                 if check.ok { "ok  " } else { "FAIL" },
                 check.name,
                 check.says
@@ -60,7 +63,8 @@ pub(super) async fn main(args: &Args, settings: Settings) -> Result<(), CliError
         };
         output::print(&checks.iter().map(line).collect::<String>())?;
     }
-    let broken: Vec<_> = checks.iter().filter(|check| !check.ok).map(|check| check.name).collect();
+    let broken = checks.iter().filter(|check| !check.ok).map(|check| check.name.as_str());
+    let broken: Vec<_> = broken.collect();
     if broken.is_empty() {
         Ok(())
     } else {
@@ -75,6 +79,11 @@ fn git() -> Result<String, String> {
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
+/// The row of a part that could not be had; those behind it were not looked at.
+fn part(error: &AppError) -> &'static str {
+    error.setting.split('.').next().unwrap_or(error.setting)
+}
+
 async fn store(app: &App) -> Result<String, String> {
     let store = &app.runtime.store;
     store.head(&RunId::of("", "")).await.map_err(|e| e.to_string())?;
@@ -84,15 +93,20 @@ async fn store(app: &App) -> Result<String, String> {
     Ok(format!("answers; {} unfinished runs", open.len()))
 }
 
-async fn queue(app: &App) -> Result<String, String> {
-    app.queue.check().await.map_err(|e| e.to_string())?;
-    let depth = app.queue.depth().await.map_err(|e| e.to_string())?;
-    let text = |number: Option<u64>| number.map_or("?".to_owned(), |n| n.to_string());
-    Ok(format!(
-        "answers; {} ready, {} in hand, {} delayed, {} dead",
-        text(depth.ready),
-        text(depth.in_hand),
-        text(depth.delayed),
-        text(depth.dead)
-    ))
+/// Everything the queue needs, one row each, and how much is on it.
+async fn queue(app: &App) -> Vec<Check> {
+    let found = app.queue.diagnose().await;
+    let well = found.iter().all(|diagnosis| diagnosis.found.is_ok());
+    let mut rows: Vec<_> = found
+        .into_iter()
+        .map(|diagnosis| match diagnosis.what {
+            "queue" => Check::of("queue", diagnosis.found),
+            what => Check::of(format!("queue.{what}"), diagnosis.found),
+        })
+        .collect();
+    if well {
+        let depth = app.queue.depth().await.map_err(|error| error.to_string());
+        rows.push(Check::of("queue.depth", depth.map(|depth| depth.to_string())));
+    }
+    rows
 }

@@ -41,7 +41,7 @@ pub struct Cli {
 enum Command {
     /// Review a range of a local repository.
     Review(review::Args),
-    /// Take work off the queue until told to stop.
+    /// Accept work and do it, until told to stop.
     Serve(serve::Args),
     /// Put an event or a job on the queue.
     Enqueue(enqueue::Args),
@@ -170,7 +170,10 @@ async fn dispatch(command: Command, settings: Settings) -> Result<(), CliError> 
         Command::Doctor(args) => return doctor::main(&args, settings).await,
         _ => {}
     }
-    let trust = if matches!(command, Command::Serve(_)) { Trust::Queue } else { Trust::Owner };
+    let trust = match &command {
+        Command::Serve(args) => args.trust(),
+        _ => Trust::Owner,
+    };
     let app = App::open(settings, trust).await?;
     let done = match command {
         Command::Review(args) => review::main(&args, &app).await,

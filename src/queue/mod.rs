@@ -110,6 +110,25 @@ pub struct Depth {
     pub dead: Option<u64>,
 }
 
+impl fmt::Display for Depth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = [
+            ("ready", self.ready),
+            ("in hand", self.in_hand),
+            ("delayed", self.delayed),
+            ("dead", self.dead),
+        ];
+        for (n, (name, count)) in parts.into_iter().enumerate() {
+            let comma = if n == 0 { "" } else { ", " };
+            match count {
+                Some(count) => write!(f, "{comma}{count} {name}")?,
+                None => write!(f, "{comma}? {name}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnosis {

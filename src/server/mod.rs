@@ -1,22 +1,44 @@
-//! The HTTP side: `/livez` and `/readyz`.
+//! The HTTP side: probes, metrics and the API.
 //!
 //! What it promises: an address beyond this machine is refused unless `server.token` is set; the
-//! probes themselves never ask for the token and tell nothing but the names and states of checks;
-//! a stop is graceful and bounded. What it never does: decide whether a part is healthy. Parts
-//! report to their [`Readiness`]; the server reads it out.
+//! API and the metrics ask for it, or, without one, answer only to this machine's own names; the
+//! probes never ask, and tell nothing but the names and states of checks. No request holds a task
+//! for ever, and a stop is graceful and bounded. What it never does: decide whether a part is
+//! healthy (parts report to their [`Readiness`]), or what becomes of a run ([`Submit`] does).
 
+mod answer;
+mod api;
+mod guard;
+mod look;
 mod readiness;
 
-use std::{io, net::SocketAddr, time::Duration};
+use std::{fmt, io, net::SocketAddr, sync::Arc, time::Duration};
 
-use axum::{Json, Router, extract::State, http::StatusCode, routing::get};
+use axum::{
+    Json, Router,
+    extract::State,
+    http::{StatusCode, header},
+    middleware::from_fn_with_state,
+    routing::get,
+};
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
+use tower_http::{catch_panic::CatchPanicLayer, timeout::TimeoutLayer};
 
-use crate::base::Secret;
+use self::{
+    answer::panicked,
+    guard::{Guard, guard},
+};
+use crate::{base::Secret, worker::Submit};
 
-pub use readiness::{Readiness, Report};
+pub use self::{
+    look::{Found, look},
+    readiness::{Readiness, Report},
+};
+
+/// How long any request may take, its body included: longer than all that it waits for.
+const REQUEST: Duration = Duration::from_secs(60);
 
 /// How long open connections get to finish once the server is told to stop.
 const DRAIN: Duration = Duration::from_secs(2);
@@ -58,7 +80,9 @@ pub enum ServerError {
     #[error("{0} can be reached from other machines: set `server.token`, or listen on 127.0.0.1")]
     Open(SocketAddr),
     /// The address cannot be had.
-    #[error("cannot listen on {listen} (setting `server.listen`): {source}")]
+    #[error(
+        "cannot listen on {listen}: {source}; choose another address in `server.listen`, or free this one"
+    )]
     Bind {
         /// The address asked for.
         listen: SocketAddr,
@@ -75,25 +99,51 @@ pub enum ServerError {
     },
 }
 
+/// What a server shows.
+#[derive(Clone)]
+pub struct Parts {
+    /// What `/readyz` reads out.
+    pub readiness: Readiness,
+    /// Where `/api` puts runs; without it there is no API.
+    pub submit: Option<Submit>,
+    /// What `/metrics` answers.
+    pub metrics: Metrics,
+}
+
+/// Metrics in Prometheus's text format, rendered when asked for.
+pub type Metrics = Arc<dyn Fn() -> String + Send + Sync>;
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Parts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Parts").field("readiness", &self.readiness).finish_non_exhaustive()
+    }
+}
+
 /// A server that holds its address and does not answer yet.
-#[derive(Debug)]
 pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
+    guard: Guard,
 }
 
 impl Server {
     /// Takes the address.
     ///
     /// # Errors
-    /// [`ServerError::Open`] or [`ServerError::Bind`].
+    /// [`ServerError::Bind`], or as [`ServerOptions::check`].
     pub async fn bind(options: &ServerOptions) -> Result<Self, ServerError> {
         options.check()?;
         let listen = options.listen;
         let failed = |source| ServerError::Bind { listen, source };
         let listener = TcpListener::bind(listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        Ok(Self { listener, address })
+        Ok(Self { listener, address, guard: Guard::new(options.token.as_ref()) })
     }
 
     /// The address it has; the real port where 0 was asked for.
@@ -105,13 +155,9 @@ impl Server {
     ///
     /// # Errors
     /// [`ServerError::Stopped`] when the listener fails.
-    pub async fn run(
-        self,
-        readiness: Readiness,
-        stop: CancellationToken,
-    ) -> Result<(), ServerError> {
+    pub async fn run(self, parts: Parts, stop: CancellationToken) -> Result<(), ServerError> {
         let listen = self.address;
-        let serving = axum::serve(self.listener, routes(readiness))
+        let serving = axum::serve(self.listener, routes(parts, &self.guard))
             .with_graceful_shutdown(stop.clone().cancelled_owned());
         let too_late = async {
             stop.cancelled().await;
@@ -124,12 +170,22 @@ impl Server {
     }
 }
 
-fn routes(readiness: Readiness) -> Router {
+fn routes(parts: Parts, who: &Guard) -> Router {
+    let Parts { readiness, submit, metrics } = parts;
+    let guarded = || from_fn_with_state(who.clone(), guard);
+    let metrics = get(async move || ([(header::CONTENT_TYPE, METRICS_TYPE)], metrics()));
     Router::new()
         .route("/livez", get(|| async { "ok\n" }))
         .route("/readyz", get(readyz))
         .with_state(readiness)
+        .route("/metrics", metrics.layer(guarded()))
+        .nest("/api", api::routes(submit).layer(guarded()))
+        .layer(CatchPanicLayer::custom(panicked))
+        .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, REQUEST))
 }
+
+/// Prometheus's text format.
+const METRICS_TYPE: &str = "text/plain; version=0.0.4";
 
 async fn readyz(State(readiness): State<Readiness>) -> (StatusCode, Json<Report>) {
     let report = readiness.report();

@@ -1,7 +1,9 @@
-//! Logs: lines on standard error, as text or JSON.
+//! Logs: lines on standard error, as text or JSON. Metrics: see [`metrics`].
 //!
 //! `RUST_LOG` decides what is shown, `NO_COLOR` and a redirected standard error turn colours off.
 //! Standard output is never written to: it belongs to results.
+
+pub mod metrics;
 
 use std::io::{self, IsTerminal};
 
@@ -81,6 +83,8 @@ where
     let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer);
     match options.format {
         LogFormat::Text => Box::new(lines.with_ansi(colour).finish()),
-        LogFormat::Json => Box::new(lines.json().flatten_event(true).finish()),
+        LogFormat::Json => {
+            Box::new(lines.json().flatten_event(true).with_span_list(false).finish())
+        }
     }
 }

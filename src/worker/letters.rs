@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use async_trait::async_trait;
 
-use super::settle::message_of;
+use super::{metrics, settle::message_of};
 use crate::{
     base::{Result, Timestamp, hash_hex},
     graph::{
@@ -220,6 +220,7 @@ impl Reconciliation<'_> {
             confirmed: true,
             ..letter_of_message(&dead.message, LetterReason::BrokerLimit, error, now)
         };
+        metrics::dead_letter(LetterReason::BrokerLimit);
         tracing::error!(letter = letter.id, error = letter.error, "dead letter of the queue's own");
         Ok(self.runtime.store.put_letter(letter).await?)
     }

@@ -10,8 +10,11 @@
 
 pub mod disposition;
 mod letters;
+mod metrics;
 mod options;
+mod reach;
 mod settle;
+mod submit;
 mod sweep;
 mod work;
 
@@ -24,13 +27,16 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
+use self::reach::{AGAIN, jittered};
 pub use self::{
     letters::{DeadLetters, Replayed, letter_of_message},
+    metrics::{describe_submit, describe_worker},
     options::Options,
     settle::Counts,
+    submit::{Refused, Submit, Submitted},
 };
 use crate::{
-    graph::{Control, RunId, Runtime, Told},
+    graph::{Control, Runtime, Told},
     queue::{Delivery, Queue},
     workflows::Registry,
 };
@@ -196,6 +202,10 @@ impl Worker {
 
     async fn sweep_letters(self, mut last: OwnedMutexGuard<Option<Instant>>) {
         self.shared.letters.deliver_late(SWEEP_LETTERS).await;
+        match self.shared.queue.depth().await {
+            Ok(depth) => metrics::depth(&depth),
+            Err(error) => tracing::debug!(%error, "the queue does not tell its depth"),
+        }
         let every = jittered(self.shared.options.reconcile);
         if last.is_none_or(|last| last.elapsed() >= every) {
             *last = Some(Instant::now());
@@ -221,6 +231,7 @@ impl Worker {
             let taking = *status == Status::Taking;
             if taking {
                 *status = Status::Paused(why.to_owned());
+                metrics::paused(true);
             }
             taking
         });
@@ -231,7 +242,7 @@ impl Worker {
         if *self.shared.status.borrow() == Status::Taking {
             return true;
         }
-        let mut wait = Duration::from_millis(200);
+        let (mut wait, longest) = AGAIN;
         let began = Instant::now();
         while let Err(why) = self.probe().await {
             tracing::warn!(%why, "paused");
@@ -239,28 +250,24 @@ impl Worker {
             if stop.run_until_cancelled(sleep(jittered(wait))).await.is_none() {
                 return false;
             }
-            wait = (wait * 2).min(Duration::from_secs(5));
+            wait = (wait * 2).min(longest);
         }
         // It answers; still, give what failed a moment, so that two do not spin.
         if stop.run_until_cancelled(sleep(jittered(Duration::from_millis(200)))).await.is_none() {
             return false;
         }
         tracing::info!(paused = ?began.elapsed(), "taking messages again");
+        metrics::paused(false);
         self.shared.status.send_replace(Status::Taking);
         true
     }
 
     async fn probe(&self) -> Result<(), String> {
-        let nobody = RunId::of("", "");
-        self.shared.runtime.store.head(&nobody).await.map_err(|e| e.to_string())?;
-        self.shared.queue.check().await.map_err(|e| e.to_string())
+        let Shared { runtime, queue, .. } = &*self.shared;
+        let (store, queue) = tokio::join!(reach::store(runtime), reach::queue(&**queue));
+        store.and(queue)
     }
 }
 
 /// Letters a sweep looks at, at most.
 const SWEEP_LETTERS: usize = 100;
-
-/// `time`, give or take a fifth, so that workers started together do not act together.
-fn jittered(time: Duration) -> Duration {
-    time.mul_f64(0.8 + 0.4 * fastrand::f64())
-}

@@ -8,20 +8,22 @@ use std::{
 
 use tokio::time::sleep;
 use tokio_util::task::AbortOnDropHandle;
+use tracing::{Instrument as _, field::Empty};
 
 use super::{
     Worker,
     disposition::{Disposition, ForRun, Happened, SOON, decide},
     letters::{letter_of_message, letter_of_run},
-    work::{Held, Worked},
+    metrics,
+    work::{Held, Worked, trace_of},
 };
 use crate::{
-    base::{Fault, Result},
+    base::{Fault, Result, TraceContext},
     graph::{
         ClaimHow, Envelope, Failure, Head, Meta, Outcome, RunStatus, Stop,
         store::{Claimed, HeadChange, Lease, Letter, LetterReason},
     },
-    queue::{Delivery, Message, Settlement},
+    queue::{Delivery, Message, Settled, Settlement},
 };
 
 /// How many messages and runs were settled, by outcome.
@@ -42,15 +44,31 @@ impl Counts {
 impl Worker {
     /// Sees one message through, keeping it in hand meanwhile.
     pub(super) async fn handle(&self, delivery: Delivery) {
+        let trace = trace_of(&delivery.message);
+        let trace_id = trace.as_ref().map(TraceContext::trace_id);
+        let span = tracing::info_span!("message", trace_id, run = Empty, workflow = Empty);
+        let in_hand = metrics::in_hand();
+        let age = self.shared.runtime.clock.now().since(delivery.enqueued_at);
+        metrics::received(age, delivery.deliveries);
+        self.see_through(delivery).instrument(span).await;
+        drop(in_hand);
+    }
+
+    async fn see_through(&self, delivery: Delivery) {
         // A task of its own: reading a large message must not keep it from being extended.
         let (keeper, kept) = (self.clone(), delivery.clone());
-        let keeping = AbortOnDropHandle::new(tokio::spawn(async move { keeper.keep(&kept).await }));
+        let keep = async move { keeper.keep(&kept).await }.in_current_span();
+        let keeping = AbortOnDropHandle::new(tokio::spawn(keep));
         let worked = self.work(&delivery).await;
+        let outcome = outcome(&worked.happened);
         let settlement = self.settle(worked, Some(&delivery)).await;
         drop(keeping);
-        if let Err(error) = self.shared.queue.settle(&delivery.receipt, settlement).await {
+        match self.shared.queue.settle(&delivery.receipt, settlement).await {
+            Ok(Settled::Done) => metrics::settled(outcome, settlement),
+            // Somebody else has it now; the run's lease decides whose work counts.
+            Ok(Settled::Stale) => tracing::info!("the message was another's before it was settled"),
             // The queue delivers it again; the run knows what is done.
-            tracing::warn!(%error, "settling a message failed");
+            Err(error) => tracing::warn!(%error, "settling a message failed"),
         }
     }
 
@@ -72,12 +90,14 @@ impl Worker {
         log(&worked, &disposition);
         self.shared.counts.add(outcome(&worked.happened));
         let pause = disposition.pause.then(|| worked.error.clone());
+        let letter = disposition.letter;
         if let Err(fault) = self.carry_out(worked, &disposition, delivery).await {
             tracing::warn!(%fault, "an outcome could not be recorded; the message goes back");
             self.pause(&fault.message);
             disposition.message = Settlement::HandBack;
-        } else if let Some(why) = pause {
-            self.pause(&why);
+        } else {
+            letter.into_iter().for_each(metrics::dead_letter);
+            pause.into_iter().for_each(|why| self.pause(&why));
         }
         disposition.message
     }
@@ -225,7 +245,7 @@ fn outcome(happened: &Happened) -> &'static str {
 
 fn log(worked: &Worked, disposition: &Disposition) {
     let outcome = outcome(&worked.happened);
-    let (error, message) = (&worked.error, &disposition.message);
+    let (error, how) = (&worked.error, &disposition.message);
     let run = match &worked.run {
         Some(Held::Ran(run, _)) => run.to_string(),
         Some(Held::Raw(_, head) | Held::Free(head)) => head.id.to_string(),
@@ -233,7 +253,7 @@ fn log(worked: &Worked, disposition: &Disposition) {
     };
     match disposition.letter {
         Some(reason) => tracing::error!(outcome, run, error, ?reason, "given up"),
-        None if !error.is_empty() => tracing::warn!(outcome, run, error, ?message, "put off"),
-        None => tracing::debug!(outcome, run, ?message, "settled"),
+        None if !error.is_empty() => tracing::warn!(outcome, run, error, ?how, "put off"),
+        None => tracing::info!(outcome, ?how, "settled"),
     }
 }

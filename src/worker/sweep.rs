@@ -1,5 +1,7 @@
 //! Runs nobody looks after: their message was lost, their worker died, or their time has come.
 
+use tracing::{Instrument as _, field::Empty};
+
 use super::{Worker, disposition::Happened};
 use crate::graph::Head;
 
@@ -19,8 +21,12 @@ impl Worker {
 
     /// Sees one of them through, without a message.
     pub(super) async fn look_after(&self, head: Head) {
-        let run = head.id.clone();
-        tracing::info!(%run, status = %head.status, "the sweep takes up a run");
+        let span = tracing::info_span!("sweep", run = Empty, workflow = Empty);
+        self.see_after(head).instrument(span).await;
+    }
+
+    async fn see_after(&self, head: Head) {
+        tracing::info!(run = %head.id, status = %head.status, "the sweep takes up a run");
         let worked = self.take_up(head, None).await;
         if matches!(worked.happened, Happened::Held { .. } | Happened::Early { .. }) {
             // Another worker was faster.

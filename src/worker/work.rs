@@ -2,6 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
+use tracing::Span;
+
 use crate::{
     base::{Fault, FaultKind, TraceContext},
     graph::{
@@ -9,7 +11,7 @@ use crate::{
         store::{Claimed, Lease, RunFilter},
     },
     queue::{Decoded, Delivery, Job, Message, Webhook, decode, header},
-    workflows::{Admission, AnyRan, AnyWorkflow, Event, Options, Start},
+    workflows::{Admission, AnyRan, AnyWorkflow, Event, Options, Registry, Start},
 };
 
 use super::{Worker, disposition::Happened};
@@ -94,10 +96,11 @@ impl Worker {
     }
 
     async fn job(&self, job: Job, delivery: &Delivery) -> Worked {
-        let Some(workflow) = self.shared.workflows.get(&job.workflow) else {
-            let known = self.shared.workflows.names().collect::<Vec<_>>().join(", ");
-            let error = format!("there is no workflow `{}` here (known: {known})", job.workflow);
-            return Worked::because(Happened::UnknownWorkflow, error).of(&job.workflow);
+        let workflow = match find(&self.shared.workflows, &job.workflow) {
+            Ok(workflow) => workflow,
+            Err(error) => {
+                return Worked::because(Happened::UnknownWorkflow, error).of(&job.workflow);
+            }
         };
         // Without a key the message itself is the name: delivered again, it finds its run again.
         let key = job.key.unwrap_or_else(|| delivery.message.digest());
@@ -175,11 +178,12 @@ impl Worker {
             }
             Err(fault) => return Worked::store(&fault),
         };
-        for run in &superseded {
-            tracing::info!(%run, by = %head.id, "run superseded");
-        }
+        tell_superseded(&superseded, &head.id);
         match held {
-            Some(held) => self.execute(workflow, held, head, None).await,
+            Some(held) => {
+                name_in_span(&head);
+                self.execute(workflow, held, head, None).await
+            }
             None if created => Worked::plain(Happened::Done),
             None if head.status == RunStatus::Superseded => self.current_again(head).await,
             None => self.take_up(head, None).await,
@@ -237,6 +241,7 @@ impl Worker {
 
     /// Claims a run that is there and executes it.
     pub(super) async fn take_up(&self, head: Head, reopen: Option<(String, ReopenFrom)>) -> Worked {
+        name_in_span(&head);
         let runtime = &self.shared.runtime;
         let name = head.workflow.clone();
         let now = runtime.clock.now();
@@ -337,10 +342,39 @@ fn broken(fault: Fault, lease: Lease, head: Head) -> Worked {
     Worked { run: Some(Held::Raw(lease, Box::new(head))), ..Worked::because(happened, error) }
 }
 
-fn envelope_of(message: &Message) -> Envelope {
+/// The workflow of this name, or a sentence that names those there are.
+pub(super) fn find<'a>(
+    workflows: &'a Registry,
+    name: &str,
+) -> Result<&'a Arc<dyn AnyWorkflow>, String> {
+    workflows.get(name).ok_or_else(|| {
+        let known = workflows.names().collect::<Vec<_>>().join(", ");
+        format!("there is no workflow `{name}` here (known: {known})")
+    })
+}
+
+/// Logs which runs a new one took the place of.
+pub(super) fn tell_superseded(superseded: &[RunId], by: &RunId) {
+    for run in superseded {
+        tracing::info!(%run, %by, "run superseded");
+    }
+}
+
+/// Says in the log span of the message, or of the sweep, which run it came to.
+fn name_in_span(head: &Head) {
+    Span::current().record("run", head.id.as_str()).record("workflow", &head.workflow);
+}
+
+/// The trace a message belongs to, if it names one.
+pub(super) fn trace_of(message: &Message) -> Option<TraceContext> {
+    message.header(TraceContext::HEADER)?.parse().ok()
+}
+
+/// The message as its run keeps it.
+pub(super) fn envelope_of(message: &Message) -> Envelope {
     let mut headers = message.headers.clone();
     headers.remove(header::REPLAY);
-    let trace = headers.get(TraceContext::HEADER).and_then(|value| value.parse().ok());
+    let trace = trace_of(message);
     // What was decoded is UTF-8.
     let body = String::from_utf8_lossy(&message.body).into_owned();
     Envelope { headers, body, trace }

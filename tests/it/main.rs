@@ -4,6 +4,7 @@
 
 mod config;
 mod crash;
+mod deploy;
 mod examples;
 mod fuzz;
 mod graph;

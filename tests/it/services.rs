@@ -221,7 +221,7 @@ async fn services_are_reached_through_a_proxy() {
     let proxy = Proxy::new(emulator.address());
     let mut stream = through(&proxy).await;
     stream.write_all(b"GET / HTTP/1.0\r\n\r\n").await.unwrap();
-    assert_eq!(get(&mut stream, 12).await, b"HTTP/1.1 200");
+    assert_eq!(get(&mut stream, 12).await, b"HTTP/1.0 200");
 }
 
 #[tokio::test]

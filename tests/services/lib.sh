@@ -77,15 +77,16 @@ boot() {
 }
 
 run() {
-    local fresh=yes server=
+    # Not local: the trap reads them when this function is left.
+    fresh=yes server='' holder=''
     [ ! -f "$dir/ports" ] || fresh=
     rm -f "$dir/ready"
     trap 'exit 0' TERM INT HUP
-    trap '[ -z "$server" ] || end_server; kill "$holder" 2>/dev/null' EXIT
+    trap '[ -z "$server" ] || end_server; [ -z "$holder" ] || kill "$holder" 2>/dev/null || true' EXIT
     # Background jobs read nothing unless told so.
     exec 3<&0
     cat <&3 >/dev/null &
-    local holder=$!
+    holder=$!
     boot
     echo "$server" >"$dir/server.pid"
     exports >"$dir/ready.new"

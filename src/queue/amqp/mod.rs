@@ -1,5 +1,43 @@
-//! RabbitMQ, and whatever else speaks AMQP 0.9.1.
+//! RabbitMQ, and whatever else speaks AMQP 0.9.1 the way it does.
+//!
+//! Two connections, each made when it is first needed and again whenever it broke: one publishes,
+//! one consumes, for a broker short of memory or disk stops those who publish. What is declared is
+//! listed in [`topology`](self) once: the queue, one queue for each wait, and one for dead letters.
+//!
+//! What the protocol lacks is made up for. A message that is to come back later, or that is held
+//! nearly as long as the broker allows, is published again, confirmed, and only then acknowledged:
+//! it may be there twice for a moment, and is never missing. Such a copy carries its age and how
+//! often it was delivered.
+//!
+//! What it never does: change or delete what exists at the broker, or look inside a message.
+//! Acknowledgements are not confirmed by AMQP: one that is lost only leads to another delivery.
 
 mod options;
 
+#[cfg(feature = "amqp")]
+mod adapter;
+#[cfg(feature = "amqp")]
+mod dead;
+#[cfg(feature = "amqp")]
+mod diagnose;
+#[cfg(feature = "amqp")]
+mod fault;
+#[cfg(feature = "amqp")]
+mod feed;
+#[cfg(feature = "amqp")]
+mod headers;
+#[cfg(feature = "amqp")]
+mod place;
+#[cfg(feature = "amqp")]
+mod publish;
+#[cfg(feature = "amqp")]
+mod session;
+#[cfg(feature = "amqp")]
+mod settle;
+#[cfg(feature = "amqp")]
+mod topology;
+
 pub use options::{Options, QueueType};
+
+#[cfg(feature = "amqp")]
+pub use adapter::Amqp;

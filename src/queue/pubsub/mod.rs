@@ -1,5 +1,61 @@
 //! Google Pub/Sub.
+//!
+//! Messages are published to a topic and pulled from one subscription of it; dead letters go to a
+//! topic and wait in a subscription of their own. All four are made when they are missing
+//! ([`Options::create`]) and verified when they are there; nothing that exists is changed.
+//!
+//! What Pub/Sub is like, and so this queue:
+//!
+//! - **No delay.** A message published with a delay is there at once. "Later" and "back at once"
+//!   both refuse the message, and the subscription's retry policy says when it comes again.
+//! - **Every refusal counts** as a delivery attempt, so [`Delivery::deliveries`] counts those that
+//!   were asked to wait too. Long before Pub/Sub would give the message up, a copy takes its
+//!   place, which comes at once and carries the count.
+//! - **An acknowledgement is not confirmed**, unless the subscription has exactly-once delivery.
+//!   It is sent within a tenth of a second; one that gets lost lets the message come again.
+//! - **No order, no depth.** Numbers are in Cloud Monitoring.
+//!
+//! Without the feature `pubsub` only the options are here.
 
 mod options;
 
+#[cfg(feature = "pubsub")]
+mod attributes;
+#[cfg(feature = "pubsub")]
+mod backoff;
+#[cfg(feature = "pubsub")]
+mod clients;
+#[cfg(feature = "pubsub")]
+mod diagnose;
+#[cfg(feature = "pubsub")]
+mod error;
+#[cfg(feature = "pubsub")]
+mod held;
+#[cfg(feature = "pubsub")]
+mod letters;
+#[cfg(feature = "pubsub")]
+mod link;
+#[cfg(feature = "pubsub")]
+mod names;
+#[cfg(feature = "pubsub")]
+mod pump;
+#[cfg(feature = "pubsub")]
+mod queue;
+#[cfg(feature = "pubsub")]
+mod settle;
+#[cfg(feature = "pubsub")]
+mod stream;
+#[cfg(feature = "pubsub")]
+mod topology;
+#[cfg(feature = "pubsub")]
+mod verify;
+
 pub use options::Options;
+#[cfg(feature = "pubsub")]
+pub use queue::PubSub;
+
+#[cfg(feature = "pubsub")]
+use super::{
+    DeadLetter, DeadVisitor, Delivery, Depth, Diagnosis, Fate, Message, Queue, QueueError, Receipt,
+    Settled, Settlement,
+};

@@ -2,7 +2,7 @@
 //! instants, in the middle of a thousand events, and fed with bad input.
 
 mod boundaries;
-mod fixture;
+pub mod fixture;
 mod input;
 mod random;
 mod serve;

@@ -1,4 +1,4 @@
-//! The queues the conformance suite runs on.
+//! The queues the conformance suite runs on, and what each of them cannot keep of the port's promises.
 
 use std::{path::Path, sync::Arc, time::Duration};
 
@@ -13,19 +13,71 @@ use verdict::{
     },
 };
 
+/// What a test of the suite asks for beyond what every queue does. A queue that cannot keep one
+/// names it in [`Bench::cannot`], with the reason; the test then asks for what is left of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Promise {
+    /// First in, first out, for messages and for dead letters.
+    Order,
+    /// A message handed back goes ahead of what arrived after it.
+    HandedBackFirst,
+    /// Handing back leaves `deliveries` as it was.
+    HandBackUncounted,
+    /// `deliveries` is exactly one more than the deliveries nobody settled.
+    CountsExactly,
+    /// An unsettled delivery comes back by time alone, also while its holder lives.
+    ComesBackByTime,
+    /// `publish` can delay.
+    DelaysPublished,
+    /// Publishing a dead letter twice keeps the first.
+    LetterOnce,
+    /// Time can be wound, and the delay is kept to the millisecond.
+    Wound,
+    /// `depth` tells what is ready.
+    TellsReady,
+    /// `depth` tells what is in hand.
+    TellsInHand,
+    /// `depth` tells what is delayed.
+    TellsDelayed,
+    /// `depth` tells the dead letters.
+    TellsDead,
+}
+
 /// One queue of its own, and what the suite must know about it.
-#[async_trait]
+#[async_trait(?Send)]
 pub trait Bench: Send + Sync {
     /// One more handle on the queue. Dropping it is what a crash of its process would be.
     async fn open(&self) -> Arc<dyn Queue>;
-    /// Lets time pass for the queue.
+    /// What this queue cannot keep, each with the reason.
+    fn cannot(&self) -> &[(Promise, &str)];
+    /// Lets time pass for the queue, where it can be wound. Elsewhere time passes by itself, and
+    /// whoever waits for something asks for it.
     async fn pass(&self, time: Duration);
+    /// Every delivery in hand is lost to its holder, who lives on, and is delivered again.
+    async fn take_away(&self);
+    /// What is left after a handle was dropped with messages in hand: lets them come back.
+    async fn after_crash(&self) {
+        self.pass(self.visibility()).await;
+    }
     /// The queue's time.
     fn now(&self) -> Timestamp;
-    /// How long a delivery stays in hand.
+    /// How long a delivery is said to stay in hand.
     fn visibility(&self) -> Duration;
+    /// A delay the queue offers, short enough to be waited for where time cannot be wound.
+    fn delay(&self) -> Duration;
     /// The largest message.
     fn limit(&self) -> usize;
+    /// Takes everything down.
+    async fn finish(self)
+    where
+        Self: Sized,
+    {
+    }
+
+    /// Whether the queue keeps this promise.
+    fn keeps(&self, promise: Promise) -> bool {
+        self.cannot().iter().all(|(cannot, _)| *cannot != promise)
+    }
 }
 
 /// The result of `future`, which must come within half a minute.
@@ -80,7 +132,7 @@ impl EmbeddedBench {
     }
 }
 
-#[async_trait]
+#[async_trait(?Send)]
 impl Bench for EmbeddedBench {
     async fn open(&self) -> Arc<dyn Queue> {
         let db = match &self.shared {
@@ -90,8 +142,16 @@ impl Bench for EmbeddedBench {
         Arc::new(Embedded::open(db, self.options.clone()))
     }
 
+    fn cannot(&self) -> &[(Promise, &str)] {
+        &[]
+    }
+
     async fn pass(&self, time: Duration) {
         self.hand.advance(time);
+    }
+
+    async fn take_away(&self) {
+        self.pass(self.visibility()).await;
     }
 
     fn now(&self) -> Timestamp {
@@ -100,6 +160,10 @@ impl Bench for EmbeddedBench {
 
     fn visibility(&self) -> Duration {
         self.options.visibility
+    }
+
+    fn delay(&self) -> Duration {
+        Duration::from_secs(60)
     }
 
     fn limit(&self) -> usize {

@@ -20,7 +20,17 @@ fn group_of(pid: u32) -> Option<u32> {
     (state != "Z" && state != "X").then_some(group)
 }
 
+/// Whether every thread of the process is stopped.
+pub fn stopped(pid: &str) -> bool {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    threads.flatten().all(|thread| {
+        let stat = fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+        stat.rsplit_once(") ").is_some_and(|(_, fields)| fields.starts_with('T'))
+    })
+}
+
 /// Sends a signal to a process, or with a minus to a group.
 pub fn signal(name: &str, target: &str) {
-    let _ = Command::new("sh").args(["-c", &format!("kill -{name} {target} 2>/dev/null")]).status();
+    let _ =
+        Command::new("sh").args(["-c", &format!("kill -s {name} {target} 2>/dev/null")]).status();
 }

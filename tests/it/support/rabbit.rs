@@ -9,8 +9,9 @@ use std::thread;
 use reqwest::{Method, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio::net::TcpStream;
 
-use super::{eventually, service::Service};
+use super::{PATIENCE, eventually, service::Service};
 
 /// A virtual host on a broker.
 pub struct Broker {
@@ -56,7 +57,7 @@ impl Broker {
     }
 
     async fn at(amqp: String, api: String, service: Option<Service>) -> Self {
-        let http = reqwest::Client::builder().no_proxy().build().unwrap();
+        let http = reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().unwrap();
         let broker = Self { amqp, api, vhost: super::unique(), http, service, open: true };
         let (vhosts, permissions) =
             (broker.path("vhosts", ""), broker.path("permissions", "guest"));
@@ -174,9 +175,13 @@ impl Broker {
         self.own().stop().await;
     }
 
-    /// SIGKILL.
+    /// SIGKILL. Comes back when nobody listens at its address any more.
     pub async fn kill(&mut self) {
         self.own().kill().await;
+        eventually("the address is free", async || {
+            TcpStream::connect(self.address()).await.is_err().then_some(())
+        })
+        .await;
     }
 
     /// Starts the node again: same address, same data.

@@ -13,6 +13,7 @@ use std::{
 };
 
 use tempfile::TempDir;
+use tokio::time::Instant;
 
 use super::{eventually, group};
 
@@ -73,9 +74,16 @@ impl Service {
         gone(pid).await;
     }
 
-    /// SIGSTOP to the server: its connections stay open, and nothing answers.
+    /// SIGSTOP to the server: its connections stay open, and nothing answers. Comes back when its
+    /// last thread stands.
     pub fn freeze(&self) {
-        group::signal("STOP", self.read("server.pid").trim());
+        let pid = self.read("server.pid");
+        group::signal("STOP", pid.trim());
+        let began = Instant::now();
+        while !group::stopped(pid.trim()) {
+            assert!(began.elapsed() < super::PATIENCE, "{} does not stop", self.script.display());
+            std::thread::yield_now();
+        }
     }
 
     /// It goes on where it stood.

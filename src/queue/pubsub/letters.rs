@@ -1,0 +1,146 @@
+//! Dead letters: published to a topic of their own, and gone through on its subscription.
+
+use std::{collections::HashSet, time::Duration};
+
+use google_cloud_pubsub::{
+    model,
+    subscriber::{MessageStream, ShutdownBehavior, handler::Handler},
+};
+use tokio::time::timeout;
+
+use super::{
+    DeadLetter, DeadVisitor, Fate, QueueError,
+    attributes::{LETTER, REASON, incoming, outgoing_letter},
+    error::{bounded, classify, permanent, unacknowledged},
+    link::{Link, To},
+};
+use crate::base::{Clock, Fault};
+
+/// How long a visit waits for the first letter.
+const FIRST: Duration = Duration::from_secs(3);
+/// How long it waits for the next one.
+const NEXT: Duration = Duration::from_millis(1500);
+/// The most it keeps in hand. They are kept until its end, so that none is shown twice.
+const MOST: usize = 1000;
+/// How long the client may keep them.
+const LONGEST_VISIT: Duration = Duration::from_secs(3600);
+
+impl Link {
+    pub(super) async fn publish_dead(&self, letter: &DeadLetter) -> Result<(), QueueError> {
+        self.publish(outgoing_letter(letter, Clock::system().now()), To::Dead).await
+    }
+
+    pub(super) async fn visit_dead(&self, visitor: &mut dyn DeadVisitor) -> Result<(), QueueError> {
+        let ready = bounded(self.options.timeout, "connecting", self.ready()).await?;
+        let stream = ready
+            .clients
+            .subscriber
+            .subscribe(self.names.dead())
+            .set_max_outstanding_messages(i64::try_from(MOST).unwrap_or(i64::MAX))
+            // What is kept in hand is kept without its payload.
+            .set_max_outstanding_bytes(0_i64)
+            .set_max_lease(LONGEST_VISIT)
+            .set_max_lease_extension(self.options.ack_deadline)
+            .set_shutdown_behavior(ShutdownBehavior::NackImmediately)
+            .build();
+        let token = stream.shutdown_token();
+        let mut visit = Visit { link: self, stream, seen: HashSet::new(), kept: Vec::new() };
+        let visited = visit.run(visitor).await;
+        drop(visit);
+        // Tells the service which are gone, and gives the others back.
+        let told = timeout(self.options.timeout, token.shutdown()).await;
+        let visited = visited?;
+        if told.is_err() {
+            let why = "Pub/Sub: dead letters: the service was not told in time which are gone";
+            return Err(QueueError::Fault(Fault::outage(why)));
+        }
+        if visited == Ended::Silent {
+            // A service that is away is as silent as a subscription that is empty.
+            return match ready.clients.subscription(&self.names.dead()).await? {
+                Some(_) => Ok(()),
+                None => {
+                    self.forget(&ready).await;
+                    Err(permanent(&self.names.dead(), "the subscription is gone"))
+                }
+            };
+        }
+        Ok(())
+    }
+}
+
+struct Visit<'a> {
+    link: &'a Link,
+    stream: MessageStream,
+    seen: HashSet<String>,
+    kept: Vec<Handler>,
+}
+
+#[derive(PartialEq, Eq)]
+enum Ended {
+    /// Nothing more came.
+    Silent,
+    /// The visitor has seen enough, or as many as can be kept were shown.
+    Enough,
+}
+
+impl Visit<'_> {
+    async fn run(&mut self, visitor: &mut dyn DeadVisitor) -> Result<Ended, QueueError> {
+        loop {
+            let patience = if self.seen.is_empty() { FIRST } else { NEXT };
+            let (message, handler) = match timeout(patience, self.stream.next()).await {
+                Err(_) | Ok(None) => return Ok(Ended::Silent),
+                Ok(Some(Ok(next))) => next,
+                Ok(Some(Err(error))) => return Err(classify("going through dead letters", &error)),
+            };
+            if !self.seen.insert(message.message_id.clone()) {
+                self.kept.push(handler);
+                continue;
+            }
+            match visitor.visit(letter(message)).await? {
+                Fate::Remove => self.remove(handler).await?,
+                Fate::Keep => self.kept.push(handler),
+                Fate::Stop => return Ok(Ended::Enough),
+            }
+            if self.kept.len() >= MOST {
+                tracing::warn!(shown = MOST, "there may be more dead letters than one visit shows");
+                return Ok(Ended::Enough);
+            }
+        }
+    }
+
+    async fn remove(&self, handler: Handler) -> Result<(), QueueError> {
+        let Handler::ExactlyOnce(handler) = handler else {
+            handler.ack();
+            return Ok(());
+        };
+        let acknowledged = async {
+            match handler.confirmed_ack().await {
+                Ok(()) => Ok(()),
+                Err(error) => unacknowledged(&error).map_or(Ok(()), Err),
+            }
+        };
+        bounded(self.link.options.timeout, "removing a dead letter", acknowledged).await
+    }
+}
+
+/// What waits among the dead letters: one of ours, or a message that Pub/Sub gave up.
+fn letter(mut received: model::Message) -> DeadLetter {
+    let id = received.attributes.remove(LETTER);
+    let reason = received.attributes.remove(REASON);
+    let by_broker = id.is_none();
+    let reason = reason.unwrap_or_else(|| given_up(&received));
+    let (message, _) = incoming(received);
+    let id = id.unwrap_or_else(|| message.digest());
+    DeadLetter { id, reason, by_broker, message }
+}
+
+fn given_up(received: &model::Message) -> String {
+    let told = |name: &str| received.attributes.get(&format!("CloudPubSubDeadLetterSource{name}"));
+    match (told("DeliveryCount"), told("Subscription")) {
+        (Some(count), Some(subscription)) => {
+            format!("given up after {count} deliveries from {subscription}")
+        }
+        (Some(count), None) => format!("given up after {count} deliveries"),
+        _ => "given up by Pub/Sub".to_owned(),
+    }
+}

@@ -1,0 +1,96 @@
+//! Connections that break, and brokers that stand still.
+
+use std::{sync::Arc, time::Duration};
+
+use verdict::{
+    base::FaultKind,
+    queue::{
+        Message, Queue, Settled, Settlement,
+        amqp::{Amqp, Options},
+    },
+};
+
+use super::{open, options, publish, take, within};
+use crate::support::{Broker, Proxy, eventually};
+
+/// The broker closes every connection: what was in hand comes again, to whoever asks, and old
+/// receipts change nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn closed_connections_are_made_again() {
+    let broker = Broker::shared().await;
+    let queue = open(&broker, options());
+    for n in 0..5 {
+        publish(&*queue, &n.to_string()).await;
+    }
+    let mut held = Vec::new();
+    for _ in 0..5 {
+        held.push(take(&*queue).await);
+    }
+    broker.close_connections(2).await;
+    let mut again = Vec::new();
+    for _ in 0..5 {
+        again.push(take(&*queue).await);
+    }
+    for delivery in &held {
+        let settled = queue.settle(&delivery.receipt, Settlement::Ack).await.unwrap();
+        assert_eq!(settled, Settled::Stale);
+    }
+    for delivery in &again {
+        assert_eq!(delivery.deliveries, 2);
+        let settled = queue.settle(&delivery.receipt, Settlement::Ack).await.unwrap();
+        assert_eq!(settled, Settled::Done);
+    }
+    publish(&*queue, "after").await;
+    assert_eq!(&take(&*queue).await.message.body[..], b"after");
+    drop(queue);
+    broker.finish().await;
+}
+
+/// Cut off, a waiting receive says so in time; joined again, everything works by itself.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn cut_off_and_joined_again() {
+    let broker = Broker::shared().await;
+    let mut proxy = Proxy::new(broker.address());
+    let options = Options { timeout: Duration::from_secs(1), ..options() };
+    let url = broker.url_through(proxy.address());
+    let queue: Arc<dyn Queue> = Arc::new(Amqp::open(&url, options, 4).unwrap());
+    publish(&*queue, "before").await;
+    let held = take(&*queue).await;
+    proxy.cut().await;
+    let error = within(queue.receive()).await.unwrap_err();
+    assert_eq!(error.fault().kind, FaultKind::Outage, "{error}");
+    assert!(queue.check().await.unwrap_err().is_transient());
+    assert!(queue.publish(Message::new("x"), Duration::ZERO).await.unwrap_err().is_transient());
+    assert_eq!(queue.settle(&held.receipt, Settlement::Ack).await.unwrap(), Settled::Stale);
+    proxy.mend();
+    eventually("the queue is back", async || queue.check().await.ok()).await;
+    let again = take(&*queue).await;
+    assert_eq!(again.message, held.message);
+    assert_eq!(queue.settle(&again.receipt, Settlement::Ack).await.unwrap(), Settled::Done);
+    drop(queue);
+    broker.finish().await;
+}
+
+/// A broker that answers nothing: calls end within their limit, and work again when it does.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn frozen_broker_is_noticed() {
+    let broker = Broker::shared().await;
+    let proxy = Proxy::new(broker.address());
+    let (timeout, heartbeat) = (Duration::from_millis(500), Duration::from_secs(1));
+    let options = Options { timeout, heartbeat, ..options() };
+    let url = broker.url_through(proxy.address());
+    let queue: Arc<dyn Queue> = Arc::new(Amqp::open(&url, options, 4).unwrap());
+    publish(&*queue, "before").await;
+    proxy.freeze();
+    let publishing = within(queue.publish(Message::new("lost?"), Duration::ZERO));
+    assert!(publishing.await.unwrap_err().is_transient());
+    assert!(within(queue.check()).await.unwrap_err().is_transient());
+    assert!(within(queue.depth()).await.unwrap_err().is_transient());
+    proxy.thaw();
+    eventually("the queue is back", async || queue.check().await.ok()).await;
+    let delivery = take(&*queue).await;
+    assert_eq!(&delivery.message.body[..], b"before");
+    assert_eq!(queue.settle(&delivery.receipt, Settlement::Ack).await.unwrap(), Settled::Done);
+    drop(queue);
+    broker.finish().await;
+}
