@@ -182,7 +182,7 @@ fn a_bad_value_is_named_with_its_source_and_what_was_expected() {
         ("[queue.amqp]\nqueue_type = 'fast'", "queue.amqp.queue_type", "quorum"),
         ("[queue.pubsub]\ndelivery_attempts = 1000", "queue.pubsub.delivery_attempts", "5 to 100"),
         ("[store]\nurl = 'postgres://h/d'", "store.url", "feature `postgres`"),
-        ("[store]\nurl = 'firestore://p/(default)'", "store.url", "feature `firestore`"),
+        ("[store]\nurl = 'firestore://p'", "store.url", "`firestore://PROJECT/DATABASE`"),
     ];
     for (toml, key, expected) in cases {
         let error = refused(toml, &[]);

@@ -4,8 +4,7 @@
 use firestore::gcloud_sdk::google::firestore::v1::Write;
 
 use super::{
-    FirestoreStore, body::Bodies, client::Guard, error::Failure, fields::Fields, pack::Pack, paths,
-    resume, row::Row,
+    FirestoreStore, body::Body, client::Guard, error::Failure, pack::Pack, resume, row::Row,
 };
 use crate::{
     checkpoint::rules,
@@ -15,35 +14,33 @@ use crate::{
 /// An append made ready: what depends on no head.
 struct Ready {
     op: Append,
-    bodies: Bodies,
-    records: Option<Fields>,
-    letter: Option<Fields>,
+    records: Option<Body>,
+    letter: Option<Body>,
 }
 
 impl Ready {
     fn new(op: Append) -> Self {
-        let mut bodies = Bodies::new();
-        let records = (!op.records.is_empty())
-            .then(|| bodies.add(&paths::run(&op.lease.run), Pack::encode(&op.records, &[])));
-        let letter = op
-            .letter
-            .as_ref()
-            .map(|letter| bodies.add(&paths::letter(&letter.id), letter.payload.to_vec()));
-        Self { op, bodies, records, letter }
+        let records = (!op.records.is_empty()).then(|| Pack::encode(&op.records, &[]));
+        let letter = op.letter.as_ref().map(|letter| Body::new(letter.payload.clone()));
+        Self { records: records.map(Body::new), letter, op }
     }
 }
 
 impl FirestoreStore {
     pub(super) async fn append_batch(&self, op: Append) -> Result<u64, StoreError> {
         let mut ready = Ready::new(op);
-        ready.bodies.stage(&self.client).await?;
+        for body in ready.records.iter_mut().chain(&mut ready.letter) {
+            body.stage(&self.client).await?;
+        }
         let mut tries = self.client.tries();
         let mut known = self.held().get(&ready.op.lease.run).cloned();
         loop {
             let failure = match self.try_append(&ready, known.take()).await {
                 Ok(answer) => {
                     // Unless this very append has taken them.
-                    ready.bodies.give_up(&self.client).await;
+                    for body in ready.records.iter().chain(&ready.letter) {
+                        body.give_up(&self.client).await;
+                    }
                     return answer;
                 }
                 Err(failure) => failure,
@@ -87,29 +84,34 @@ impl FirestoreStore {
         let now = self.client.now().await?;
         let version = rules::append(&mut row.head, op, now);
         row.last = Some((op.batch, version));
-        let with = self.with_append(ready, version).await?;
+        let with = self.with_append(ready, &row).await?;
         self.save(&mut row, with).await?;
         self.remember(row);
         Ok(Ok(version))
     }
 
     /// What is written with the head.
-    async fn with_append(&self, ready: &Ready, version: u64) -> Result<Vec<Write>, Failure> {
+    async fn with_append(&self, ready: &Ready, row: &Row) -> Result<Vec<Write>, Failure> {
         let (op, client) = (&ready.op, &self.client);
-        let run = &op.lease.run;
-        let mut writes = ready.bodies.writes(client);
+        let mut writes = Vec::new();
+        if let Some(body) = &ready.records {
+            writes.extend(self.pack_writes(row, body));
+        }
         writes.extend(
-            ready
-                .records
+            op.asks
                 .iter()
-                .map(|fields| client.set(&paths::pack(run, version), fields.clone(), Guard::Any)),
+                .map(|ask| client.set(&row.ask(ask), resume::ask_fields(None, ""), Guard::Any)),
         );
-        writes.extend(op.asks.iter().map(|ask| {
-            client.set(&paths::ask(run, ask), resume::ask_fields(None, ""), Guard::Any)
-        }));
         if let (Some(letter), Some(body)) = (&op.letter, &ready.letter) {
-            writes.push(self.letter_write(letter, body).await?);
+            writes.extend(self.letter_writes(letter, body).await?);
         }
         Ok(writes)
+    }
+
+    /// Writes the records up to the run's version.
+    pub(super) fn pack_writes(&self, row: &Row, body: &Body) -> Vec<Write> {
+        let mut writes = body.writes(&self.client);
+        writes.push(self.client.set(&row.pack(row.head.version), body.fields(), Guard::Any));
+        writes
     }
 }

@@ -8,8 +8,7 @@ use std::{
 };
 
 use firestore::{
-    FirestoreDb, FirestoreDbOptions,
-    errors::FirestoreError,
+    FirestoreDb,
     gcloud_sdk::{
         google::firestore::v1::{
             BatchGetDocumentsRequest, BatchWriteRequest, CommitRequest, Document, DocumentMask,
@@ -17,9 +16,8 @@ use firestore::{
             batch_get_documents_response::Result as Got, precondition::ConditionType,
             run_query_request as query_request, write::Operation,
         },
-        google_cloud_auth::credentials::anonymous,
         prost_types::Timestamp as Moment,
-        tonic::{Code, Response, Status},
+        tonic::{Code, Response, Status, Streaming},
     },
 };
 
@@ -27,6 +25,7 @@ use super::{
     Options,
     error::{Failed, Failure, Tries},
     fields::{Doc, Fields},
+    link::Link,
     queries::Query,
     time::ServerClock,
 };
@@ -64,7 +63,9 @@ struct Counts {
 }
 
 pub(super) struct Client {
-    db: FirestoreDb,
+    link: Link,
+    /// `projects/P/databases/D`
+    database: String,
     /// `projects/P/databases/D/documents/`
     prefix: String,
     /// `firestore://P/D`, for messages.
@@ -76,27 +77,13 @@ pub(super) struct Client {
 
 impl Client {
     pub(super) async fn connect(options: Options) -> Result<Self, Fault> {
-        let Options { project, database, emulator, timeout, clock } = options;
-        let place = format!("firestore://{project}/{database}");
-        let settings = FirestoreDbOptions::new(project).with_database_id(database);
-        let connect = async {
-            match emulator {
-                Some(host) => {
-                    let settings = settings.with_firebase_api_url(format!("http://{host}"));
-                    let nobody = anonymous::Builder::new().build();
-                    FirestoreDb::with_options_auth(settings, nobody).await
-                }
-                None => FirestoreDb::with_options(settings).await,
-            }
-        };
-        let db = match tokio::time::timeout(timeout, connect).await {
-            Ok(Ok(db)) => db,
-            Ok(Err(error)) => return Err(unconnected(&place, &error)),
-            Err(_) => return Err(Fault::outage(format!("{place}: no connection in {timeout:?}"))),
-        };
-        let prefix = format!("{}/", db.get_documents_path());
-        let clock = ServerClock::new(clock);
-        Ok(Self { db, prefix, place, timeout, clock, counts: Counts::default() })
+        let Options { project, database, timeout, .. } = &options;
+        let (place, timeout) = (format!("firestore://{project}/{database}"), *timeout);
+        let database = format!("projects/{project}/databases/{database}");
+        let link = Link::connect(&options, &place).await?;
+        let prefix = format!("{database}/documents/");
+        let clock = ServerClock::new(options.clock);
+        Ok(Self { link, database, prefix, place, timeout, clock, counts: Counts::default() })
     }
 
     pub(super) fn usage(&self) -> Usage {
@@ -133,14 +120,31 @@ impl Client {
         self.clock.fresh().ok_or_else(|| Failure::Unknown(format!("{}: no time told", self.place)))
     }
 
-    async fn bounded<T>(
+    /// An answer, or the first part of one that comes in parts; and over which connection.
+    async fn ask<T>(
         &self,
-        request: impl Future<Output = Result<T, Status>>,
-    ) -> Result<T, Status> {
-        tokio::time::timeout(self.timeout, request).await.unwrap_or_else(|_| {
-            let why = format!("no answer in {:?}", self.timeout);
-            Err(Status::new(Code::DeadlineExceeded, why))
-        })
+        request: impl AsyncFnOnce(FirestoreDb) -> Result<Response<T>, Status>,
+    ) -> Result<(u64, T), Status> {
+        let mut used = 0;
+        let asked = async {
+            let (number, db) = self.link.get().await?;
+            used = number;
+            request(db).await
+        };
+        let answer = tokio::time::timeout(self.timeout, asked).await;
+        let answer = answer.unwrap_or_else(|_| Err(self.silent(used)))?;
+        Ok((used, answer.into_inner()))
+    }
+
+    /// The next part.
+    async fn next<T>(&self, used: u64, parts: &mut Streaming<T>) -> Result<Option<T>, Status> {
+        let next = tokio::time::timeout(self.timeout, parts.message()).await;
+        next.unwrap_or_else(|_| Err(self.silent(used)))
+    }
+
+    fn silent(&self, used: u64) -> Status {
+        self.link.doubt(used);
+        Status::new(Code::DeadlineExceeded, format!("no answer in {:?}", self.timeout))
     }
 
     fn count_reads(&self, documents: usize) {
@@ -163,17 +167,16 @@ impl Client {
         at: Option<Moment>,
     ) -> Result<(HashMap<String, Doc>, Option<Moment>), Failure> {
         let request = BatchGetDocumentsRequest {
-            database: self.db.get_database_path().clone(),
+            database: self.database.clone(),
             documents: paths.iter().map(|path| self.full(path)).collect(),
             consistency_selector: at.map(get_request::ConsistencySelector::ReadTime),
             ..BatchGetDocumentsRequest::default()
         };
         let failed = |status| Failure::of_read(&self.place, &status);
-        let mut client = self.db.client().get();
-        let answers = self.bounded(client.batch_get_documents(request)).await;
-        let mut answers = answers.map_err(failed)?.into_inner();
+        let ask = async |db: FirestoreDb| db.client().get().batch_get_documents(request).await;
+        let (used, mut answers) = self.ask(ask).await.map_err(failed)?;
         let (mut docs, mut read) = (HashMap::with_capacity(paths.len()), None);
-        while let Some(answer) = self.bounded(answers.message()).await.map_err(failed)? {
+        while let Some(answer) = self.next(used, &mut answers).await.map_err(failed)? {
             read = answer.read_time.or(read);
             if let Some(Got::Found(document)) = answer.result {
                 let doc = Doc::new(document, &self.prefix);
@@ -200,11 +203,10 @@ impl Client {
             ..RunQueryRequest::default()
         };
         let failed = |status| Failure::of_read(&self.place, &status);
-        let mut client = self.db.client().get();
-        let answers = self.bounded(client.run_query(request)).await;
-        let mut answers = answers.map_err(failed)?.into_inner();
+        let ask = async |db: FirestoreDb| db.client().get().run_query(request).await;
+        let (used, mut answers) = self.ask(ask).await.map_err(failed)?;
         let mut docs = Vec::new();
-        while let Some(answer) = self.bounded(answers.message()).await.map_err(failed)? {
+        while let Some(answer) = self.next(used, &mut answers).await.map_err(failed)? {
             if at.is_none() {
                 self.clock.observe(answer.read_time.as_ref());
             }
@@ -222,11 +224,11 @@ impl Client {
     /// Does all of it or nothing. Answers when each document was last changed.
     pub(super) async fn commit(&self, writes: Vec<Write>) -> Result<Vec<Option<Moment>>, Failure> {
         let (all, deletes) = (writes.len(), writes.iter().filter(|one| is_delete(one)).count());
-        let database = self.db.get_database_path().clone();
+        let database = self.database.clone();
         let request = CommitRequest { database, writes, ..CommitRequest::default() };
-        let mut client = self.db.client().get();
-        let answer = self.bounded(client.commit(request)).await.map(Response::into_inner);
-        let answer = answer.map_err(|status| Failure::of_commit(&self.place, &status))?;
+        let answer =
+            self.ask(async |db: FirestoreDb| db.client().get().commit(request).await).await;
+        let (_, answer) = answer.map_err(|status| Failure::of_commit(&self.place, &status))?;
         self.count_writes(all, deletes);
         self.clock.observe(answer.commit_time.as_ref());
         Ok(answer.write_results.into_iter().map(|result| result.update_time).collect())
@@ -235,11 +237,11 @@ impl Client {
     /// Does each of it or not, whatever becomes of the others. Answers which were done.
     pub(super) async fn each(&self, writes: Vec<Write>) -> Result<Vec<bool>, Failure> {
         let (all, deletes) = (writes.len(), writes.iter().filter(|one| is_delete(one)).count());
-        let database = self.db.get_database_path().clone();
+        let database = self.database.clone();
         let request = BatchWriteRequest { database, writes, ..BatchWriteRequest::default() };
-        let mut client = self.db.client().get();
-        let answer = self.bounded(client.batch_write(request)).await.map(Response::into_inner);
-        let answer = answer.map_err(|status| Failure::of_commit(&self.place, &status))?;
+        let answer =
+            self.ask(async |db: FirestoreDb| db.client().get().batch_write(request).await).await;
+        let (_, answer) = answer.map_err(|status| Failure::of_commit(&self.place, &status))?;
         self.count_writes(all, deletes);
         Ok(answer.status.into_iter().map(|status| status.code == 0).collect())
     }
@@ -276,12 +278,4 @@ fn write(operation: Operation, guard: Guard) -> Write {
     let current_document =
         condition.map(|condition| Precondition { condition_type: Some(condition) });
     Write { operation: Some(operation), current_document, ..Write::default() }
-}
-
-fn unconnected(place: &str, error: &FirestoreError) -> Fault {
-    let why = format!("{place}: no connection: {error}");
-    match error {
-        FirestoreError::InvalidParametersError(_) => Fault::permanent(why),
-        _ => Fault::outage(why),
-    }
 }

@@ -143,3 +143,76 @@ impl Tries {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(failure: &Failure) -> &'static str {
+        match failure {
+            Failure::Stale => "stale",
+            Failure::Unknown(_) => "unknown",
+            Failure::Refused(_) => "refused",
+        }
+    }
+
+    #[test]
+    fn answers_are_classified() {
+        let cases = [
+            (Code::Aborted, "unknown", "stale"),
+            (Code::AlreadyExists, "unknown", "stale"),
+            (Code::NotFound, "refused", "stale"),
+            (Code::FailedPrecondition, "refused", "stale"),
+            (Code::Unavailable, "unknown", "unknown"),
+            (Code::DeadlineExceeded, "unknown", "unknown"),
+            (Code::Cancelled, "unknown", "unknown"),
+            (Code::Internal, "unknown", "unknown"),
+            (Code::Unknown, "unknown", "unknown"),
+            (Code::ResourceExhausted, "unknown", "unknown"),
+            (Code::Unauthenticated, "unknown", "unknown"),
+            (Code::PermissionDenied, "refused", "refused"),
+            (Code::InvalidArgument, "refused", "refused"),
+            (Code::Unimplemented, "refused", "refused"),
+        ];
+        for (code, read, commit) in cases {
+            let status = Status::new(code, "it says");
+            assert_eq!(kind(&Failure::of_read("place", &status)), read, "reading: {code:?}");
+            assert_eq!(kind(&Failure::of_commit("place", &status)), commit, "writing: {code:?}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_says_what_to_do() {
+        let says = |code| match Failure::of_read("place", &Status::new(code, "it says")) {
+            Failure::Refused(why) => why,
+            other => panic!("{other:?}"),
+        };
+        for (code, advice) in [
+            (Code::NotFound, "Native mode"),
+            (Code::FailedPrecondition, "deploy/firestore/firestore.indexes.json"),
+            (Code::PermissionDenied, "roles/datastore.user"),
+        ] {
+            let why = says(code);
+            assert!(why.starts_with("place: ") && why.contains(advice), "{why}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn trying_ends_and_a_lost_answer_is_remembered() {
+        let mut tries = Tries::new(Duration::from_secs(20));
+        let began = Instant::now();
+        tries.again(Failure::Stale).await.unwrap();
+        assert!(!tries.in_doubt());
+        tries.again(Failure::Unknown("lost".to_owned())).await.unwrap();
+        assert!(tries.in_doubt());
+        let failed = loop {
+            if let Err(failed) = tries.again(Failure::Unknown("gone".to_owned())).await {
+                break failed;
+            }
+        };
+        assert!(began.elapsed() < Duration::from_secs(21));
+        assert!(matches!(StoreError::from(failed), StoreError::Unavailable(why) if why == "gone"));
+        let refused = tries.again(Failure::Refused("no".to_owned())).await.unwrap_err();
+        assert!(matches!(StoreError::from(refused), StoreError::Broken(why) if why == "no"));
+    }
+}

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{
     FirestoreStore, body,
-    body::Bodies,
+    body::Body,
     client::Guard,
     error::{Failed, Failure},
     fields::{Doc, Fields},
@@ -33,6 +33,7 @@ pub(super) const BARE: &[&str] = &[
     "first_at",
     "last_at",
     "headers",
+    "token",
     "parts",
 ];
 
@@ -96,21 +97,23 @@ fn parse(doc: &mut Doc) -> Result<Letter, Failure> {
 }
 
 impl FirestoreStore {
-    /// The write that records a letter, or that it came again. `body` stands for its payload.
-    pub(super) async fn letter_write(
+    /// The writes that record a letter, with its payload, or that it came again.
+    pub(super) async fn letter_writes(
         &self,
         letter: &Letter,
-        body: &Fields,
-    ) -> Result<Write, Failure> {
+        payload: &Body,
+    ) -> Result<Vec<Write>, Failure> {
         let path = paths::letter(&letter.id);
         let Some(mut doc) = self.client.one(&path).await? else {
             let mut all = fields(letter);
-            all.0.extend(body.0.clone());
-            return Ok(self.client.set(&path, all, Guard::New));
+            all.0.extend(payload.fields().0);
+            let mut writes = payload.writes(&self.client);
+            writes.push(self.client.set(&path, all, Guard::New));
+            return Ok(writes);
         };
         let mut known = parse(&mut doc)?;
         rules::again(&mut known, letter);
-        Ok(self.change(&path, &doc, &known))
+        Ok(vec![self.change(&path, &doc, &known)])
     }
 
     fn change(&self, path: &str, doc: &Doc, letter: &Letter) -> Write {
@@ -118,18 +121,18 @@ impl FirestoreStore {
     }
 
     pub(super) async fn record_letter(&self, letter: Letter) -> Result<(), Failed> {
-        let mut bodies = Bodies::new();
-        let body = bodies.add(&paths::letter(&letter.id), letter.payload.to_vec());
-        bodies.stage(&self.client).await?;
+        let mut payload = Body::new(letter.payload.clone());
+        payload.stage(&self.client).await?;
         let record = async || {
-            let write = self.letter_write(&letter, &body).await?;
-            let writes = [write].into_iter().chain(bodies.writes(&self.client));
-            self.client.commit(writes.collect()).await
+            let writes = self.letter_writes(&letter, &payload).await?;
+            self.client.commit(writes).await
         };
         let mut tries = self.client.tries();
         while let Err(failure) = record().await {
             tries.again(failure).await?;
         }
+        // Unless the letter has taken them.
+        payload.give_up(&self.client).await;
         Ok(())
     }
 
@@ -138,7 +141,7 @@ impl FirestoreStore {
         let (mut docs, read) = self.client.get(std::slice::from_ref(&path), None).await?;
         let Some(mut doc) = docs.remove(&path) else { return Ok(None) };
         let letter = parse(&mut doc)?;
-        let payload = body::read(&self.client, &path, &mut doc, read).await?;
+        let payload = body::read(&self.client, &mut doc, read).await?;
         Ok(Some(Letter { payload, ..letter }))
     }
 

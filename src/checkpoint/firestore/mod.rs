@@ -16,7 +16,9 @@ mod client;
 mod error;
 mod fields;
 mod keyed;
+mod leftovers;
 mod letters;
+mod link;
 mod open;
 mod pack;
 mod paths;
@@ -37,6 +39,7 @@ use std::{
 use async_trait::async_trait;
 use bytes::Bytes;
 use firestore::gcloud_sdk::google::firestore::v1::Write;
+use tokio::time::Instant;
 
 pub use self::client::Usage;
 use self::{
@@ -86,6 +89,8 @@ impl Options {
 pub struct FirestoreStore {
     client: Arc<Client>,
     held: Arc<Mutex<HashMap<RunId, Row>>>,
+    /// When this process looked last for what is left over.
+    tidied: Arc<Mutex<Option<Instant>>>,
 }
 
 impl fmt::Debug for FirestoreStore {
@@ -100,7 +105,8 @@ impl FirestoreStore {
     /// # Errors
     /// When there is no connection within the time of a request, or no credentials are found.
     pub async fn connect(options: Options) -> Result<Self, Fault> {
-        Ok(Self { client: Arc::new(Client::connect(options).await?), held: Arc::default() })
+        let client = Arc::new(Client::connect(options).await?);
+        Ok(Self { client, held: Arc::default(), tidied: Arc::default() })
     }
 
     /// What this store's requests came to since it was connected.
@@ -125,6 +131,21 @@ impl FirestoreStore {
             held.clear();
         }
         held.insert(row.head.id.clone(), row);
+    }
+
+    /// Removes what is left over, at times: whoever sweeps runs comes by here.
+    async fn tidy(&self) {
+        const EVERY: Duration = Duration::from_secs(3600);
+        {
+            let mut tidied = self.tidied.lock().unwrap_or_else(PoisonError::into_inner);
+            if tidied.is_some_and(|last| last.elapsed() < EVERY) {
+                return;
+            }
+            *tidied = Some(Instant::now());
+        }
+        if let Err(why) = leftovers::sweep(&self.client).await {
+            tracing::debug!(?why, "looking for what is left over in Firestore failed");
+        }
     }
 
     fn forget(&self, run: &RunId) {
@@ -204,6 +225,7 @@ impl Store for FirestoreStore {
     }
 
     async fn due(&self, margin: Duration, limit: usize) -> Result<Vec<Head>, StoreError> {
+        self.tidy().await;
         Ok(self.client.patiently(|| self.due_runs(margin, limit)).await?)
     }
 

@@ -6,7 +6,7 @@ use firestore::gcloud_sdk::google::firestore::v1::Write;
 
 use super::{
     FirestoreStore,
-    body::Bodies,
+    body::Body,
     client::Guard,
     error::Failure,
     fields::{Doc, Fields},
@@ -30,19 +30,16 @@ struct Ready {
     new: NewRun,
     token: Token,
     subject: Option<String>,
-    bodies: Bodies,
-    records: Option<Fields>,
+    records: Option<Body>,
 }
 
 impl Ready {
     fn new(new: NewRun) -> Self {
-        let mut bodies = Bodies::new();
         let answers: Vec<&[u8]> = new.asks.iter().filter_map(|ask| ask.1.as_deref()).collect();
         let packed = !(new.records.is_empty() && answers.is_empty());
-        let records =
-            packed.then(|| bodies.add(&paths::run(&new.id), Pack::encode(&new.records, &answers)));
+        let records = packed.then(|| Body::new(Pack::encode(&new.records, &answers)));
         let subject = new.subject.as_deref().map(paths::hash_of);
-        Self { token: token(), subject, bodies, records, new }
+        Self { token: token(), subject, records, new }
     }
 }
 
@@ -57,14 +54,18 @@ struct Found {
 impl FirestoreStore {
     pub(super) async fn open_run(&self, new: NewRun) -> Result<Opened, StoreError> {
         let mut ready = Ready::new(new);
-        ready.bodies.stage(&self.client).await?;
+        if let Some(body) = &mut ready.records {
+            body.stage(&self.client).await?;
+        }
         let mut tries = self.client.tries();
         let mut tried = None;
         loop {
             match self.try_open(&ready, &mut tried).await {
                 Ok(opened) => {
                     // Unless this very opening has taken them.
-                    ready.bodies.give_up(&self.client).await;
+                    if let Some(body) = &ready.records {
+                        body.give_up(&self.client).await;
+                    }
                     return Ok(opened);
                 }
                 Err(failure) => tries.again(failure).await?,
@@ -88,11 +89,8 @@ impl FirestoreStore {
             None => {
                 let (head, taken) = rules::born(&ready.new, found.late, now);
                 lease = taken;
-                let born = Some(ready.token);
-                (
-                    Row { born, claimed: lease.is_some().then_some(ready.token), ..Row::new(head) },
-                    true,
-                )
+                let claimed = lease.is_some().then_some(ready.token);
+                (Row { claimed, ..Row::new(head, ready.token) }, true)
             }
         };
         let order = row.head.order;
@@ -103,7 +101,7 @@ impl FirestoreStore {
         if !changed && stopped.is_empty() {
             return Ok(opened);
         }
-        let mut with = if created { self.with_birth(ready) } else { Vec::new() };
+        let mut with = if created { self.with_birth(ready, &row) } else { Vec::new() };
         with.extend(self.turn(ready, found.turn.as_ref(), now));
         with.extend(stopped.into_iter().flat_map(|other| self.supersede(ready, other, now)));
         *tried = Some(opened.clone());
@@ -143,20 +141,16 @@ impl FirestoreStore {
     }
 
     /// The new run's records and interrupts.
-    fn with_birth(&self, ready: &Ready) -> Vec<Write> {
+    fn with_birth(&self, ready: &Ready, row: &Row) -> Vec<Write> {
         let (new, client) = (&ready.new, &self.client);
-        let number = new.records.len() as u64;
-        let mut writes = ready.bodies.writes(client);
-        writes.extend(
-            ready.records.iter().map(|fields| {
-                client.set(&paths::pack(&new.id, number), fields.clone(), Guard::Any)
-            }),
-        );
+        let number = row.head.version;
+        let writes = ready.records.as_ref().map(|body| self.pack_writes(row, body));
+        let mut writes = writes.unwrap_or_default();
         let mut answers = 0..;
         writes.extend(new.asks.iter().map(|(ask, answer)| {
             let answer = answer.as_ref().and_then(|_| answers.next());
             let fields = resume::ask_fields(answer.map(|item| (number, item)), "");
-            client.set(&paths::ask(&new.id, ask), fields, Guard::Any)
+            client.set(&row.ask(ask), fields, Guard::Any)
         }));
         writes
     }
@@ -171,19 +165,16 @@ impl FirestoreStore {
     fn supersede(&self, ready: &Ready, mut other: Row, now: Timestamp) -> Vec<Write> {
         rules::stop(&mut other.head, RunStatus::Superseded, now);
         other.stopped = Some(ready.token);
-        let mut bodies = Bodies::new();
         let record = std::slice::from_ref(&ready.new.superseded);
-        let fields = bodies.add(&paths::run(&other.head.id), Pack::encode(record, &[]));
-        let path = paths::pack(&other.head.id, other.head.version);
-        let mut writes = bodies.writes(&self.client);
-        writes.extend([self.head_write(&other), self.client.set(&path, fields, Guard::Any)]);
+        let mut writes = self.pack_writes(&other, &Body::new(Pack::encode(record, &[])));
+        writes.push(self.head_write(&other));
         writes
     }
 }
 
 /// Whether an earlier try was done although its answer was lost.
 fn was_done(ready: &Ready, found: &Found) -> bool {
-    let born = found.row.as_ref().is_some_and(|row| row.born == Some(ready.token));
+    let born = found.row.as_ref().is_some_and(|row| row.born == ready.token);
     let turn = found.turn.as_ref().and_then(|doc| doc.some_text("turn"));
     born || turn == Some(hex(ready.token))
 }

@@ -7,23 +7,24 @@ pub(super) fn run(run: &RunId) -> String {
     format!("runs/{run}")
 }
 
-/// The records of one append, named by the number of the last.
-pub(super) fn pack(run: &RunId, last: u64) -> String {
-    format!("runs/{run}/records/{last:012}")
+/// The records of one append, named by the number of the last. `life` is the token the run was born
+/// with: it tells a run from one of the same id that was deleted, of which something may be left.
+pub(super) fn pack(run: &RunId, life: &str, last: u64) -> String {
+    format!("runs/{run}/records/{life}-{last:012}")
 }
 
-pub(super) fn ask(run: &RunId, interrupt: &str) -> String {
-    format!("runs/{run}/asks/{}", hash_hex(&[interrupt.as_bytes()]))
+pub(super) fn ask(run: &RunId, life: &str, interrupt: &str) -> String {
+    format!("runs/{run}/asks/{life}-{}", hash_hex(&[interrupt.as_bytes()]))
 }
 
-/// A part of what does not fit the document at `owner`.
-pub(super) fn part(owner: &str, token: &str, n: usize) -> String {
-    format!("{owner}/parts/{token}-{n:05}")
+/// A part of what does not fit its document, which names the token.
+pub(super) fn part(token: &str, n: usize) -> String {
+    format!("parts/{token}-{n:05}")
 }
 
-/// Says that parts have been written and nothing refers to them yet.
-pub(super) fn staged(token: &str) -> String {
-    format!("staged/{token}")
+/// The note of what may have to go: parts, by their token, or what a run had in its life.
+pub(super) fn leftover(token: &str) -> String {
+    format!("leftovers/{token}")
 }
 
 /// Written by every opening of a run about the subject.

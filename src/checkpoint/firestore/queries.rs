@@ -11,7 +11,7 @@ use firestore::gcloud_sdk::google::firestore::v1::{
     value::ValueType,
 };
 
-use super::fields::value;
+use super::{fields::value, paths};
 use crate::{
     base::Timestamp,
     graph::store::{LetterState, RunId, RunStatus},
@@ -230,16 +230,29 @@ pub(super) fn over(collection: &'static str, by: Timestamp) -> Query {
     Query::of(collection).with("ends", Operator::LessThanOrEqual, Is::Int(by.0)).rising("ends")
 }
 
-/// Records of a run behind this number.
-pub(super) fn records(run: &RunId, after: u64) -> Query {
-    let parent = super::paths::run(run);
-    let last = Is::Path(super::paths::pack(run, after));
-    Query { parent, ..Query::of("records").with(NAME, Operator::GreaterThan, last) }
+/// What a run had in its life, named behind that, in a collection below it.
+fn of_life(run: &RunId, collection: &'static str, life: &str, after: &str) -> Query {
+    let parent = paths::run(run);
+    // What follows the token is digits of hex: all of it lies before a `g`.
+    let [from, to] =
+        [after, "g"].map(|name| Is::Path(format!("{parent}/{collection}/{life}-{name}")));
+    let query = Query { parent, ..Query::of(collection) };
+    query.with(NAME, Operator::GreaterThan, from).with(NAME, Operator::LessThan, to)
 }
 
-/// The names of all documents of a collection below a document.
-pub(super) fn below(parent: &str, collection: &'static str) -> Query {
-    Query { parent: parent.to_owned(), select: &[NAME], ..Query::of(collection) }
+/// Records of a run behind this number.
+pub(super) fn records(run: &RunId, life: &str, after: u64) -> Query {
+    of_life(run, "records", life, &format!("{after:012}"))
+}
+
+/// Which parts a run's records have.
+pub(super) fn packs(run: &RunId, life: &str) -> Query {
+    Query { select: &["token", "parts"], ..of_life(run, "records", life, "") }
+}
+
+/// The names of a run's interrupts.
+pub(super) fn asks(run: &RunId, life: &str) -> Query {
+    Query { select: &[NAME], ..of_life(run, "asks", life, "") }
 }
 
 #[cfg(test)]
@@ -250,7 +263,7 @@ mod tests {
     use serde::Deserialize;
 
     use super::{
-        super::{body, fields::Fields, keyed, letters, open, resume, row::Row},
+        super::{body, fields::Fields, keyed, leftovers, letters, open, resume, row::Row},
         *,
     };
     use crate::{
@@ -317,11 +330,10 @@ mod tests {
             mourning(&run),
             over("keyed", now),
             over("buckets", now),
-            over("staged", now),
-            records(&run, 3),
-            below("runs/x", "records"),
-            below("runs/x", "asks"),
-            below("runs/x", "parts"),
+            over("leftovers", now),
+            records(&run, "l", 3),
+            packs(&run, "l"),
+            asks(&run, "l"),
         ]
     }
 
@@ -385,13 +397,13 @@ mod tests {
         let by = ClaimAs { owner: "o".to_owned(), ttl: Duration::from_secs(1) };
         let waiting = rules::born(&new_run(), false, Timestamp(1)).0;
         let held = rules::born(&NewRun { claim: Some(by), ..new_run() }, false, Timestamp(1)).0;
-        let mut ended = Row::new(held.clone());
+        let mut ended = Row::new(held.clone(), 1);
         ended.head.status = RunStatus::Completed;
         ended.head.error = Some("e".to_owned());
-        (ended.born, ended.claimed, ended.stopped) = (Some(1), Some(1), Some(1));
+        (ended.claimed, ended.stopped) = (Some(1), Some(1));
         ended.last = Some((1, 1));
-        let mut all = Row::new(waiting).fields();
-        all.0.extend(Row::new(held).fields().0);
+        let mut all = Row::new(waiting, 1).fields();
+        all.0.extend(Row::new(held, 1).fields().0);
         [all, ended.fields()]
     }
 
@@ -426,7 +438,8 @@ mod tests {
             ("parts", body::inline(vec![1])),
             ("asks", resume::ask_fields(Some((1, 2)), "t")),
             ("subjects", open::subject_fields("t", now)),
-            ("staged", body::staged_fields("o", now)),
+            ("leftovers", leftovers::parts_fields(1, now, true)),
+            ("leftovers", leftovers::run_fields(&RunId::of("w", "k"), now)),
             ("letters", letters::fields(&some_letter())),
             ("letters", body::inline(vec![1])),
             ("letters", body::apart("t", 2)),

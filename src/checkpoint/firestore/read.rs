@@ -3,8 +3,13 @@
 use std::time::Duration;
 
 use super::{
-    FirestoreStore, body, error::Failure, fields::Doc, pack::Pack, paths, queries, queries::Query,
-    row::Row,
+    FirestoreStore, body,
+    error::Failure,
+    fields::Doc,
+    pack::Pack,
+    paths, queries,
+    queries::Query,
+    row::{Row, hex},
 };
 use crate::{
     checkpoint::rules,
@@ -25,18 +30,19 @@ impl FirestoreStore {
         let path = paths::run(run);
         let (docs, read) = self.client.get(std::slice::from_ref(&path), None).await?;
         let Some(doc) = docs.get(&path) else { return Ok(None) };
-        let head = Row::read(doc)?.head;
+        let row = Row::read(doc)?;
+        let (head, life) = (row.head, hex(row.born));
         let mut records = Vec::new();
         let mut last = after;
         while last < head.version {
             // All of the same moment as the head.
-            let query = queries::records(run, last).limit(LARGE);
+            let query = queries::records(run, &life, last).limit(LARGE);
             let packs = self.client.query(&query, read).await?;
             if packs.is_empty() {
                 return Err(Failure::unreadable(&path, format!("no record {}", last + 1)));
             }
             for mut doc in packs {
-                let bytes = body::read(&self.client, &path, &mut doc, read).await?;
+                let bytes = body::read(&self.client, &mut doc, read).await?;
                 last = unpack(&doc, bytes, last, &mut records)?;
             }
         }
@@ -165,7 +171,8 @@ fn unpack(
     after: u64,
     records: &mut Vec<StoredRecord>,
 ) -> Result<u64, Failure> {
-    let last: u64 = doc.id().parse().map_err(|why| Failure::unreadable(&doc.path, why))?;
+    let number = doc.id().rsplit('-').next().and_then(|number| number.parse().ok());
+    let last: u64 = number.ok_or_else(|| Failure::unreadable(&doc.path, "its name"))?;
     let pack = Pack::decode(bytes);
     let pack = pack.ok_or_else(|| Failure::unreadable(&doc.path, "it holds no records"))?;
     let first = last + 1 - (pack.records.len() as u64).min(last);

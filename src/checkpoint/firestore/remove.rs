@@ -2,24 +2,21 @@
 
 use std::time::Duration;
 
-use firestore::gcloud_sdk::google::firestore::v1::Write;
 use futures_util::future::try_join_all;
 
 use super::{
-    FirestoreStore, body,
+    FirestoreStore,
     client::Guard,
     error::{Failed, Failure, Tries},
-    paths, queries,
-    row::Row,
+    leftovers, paths, queries,
+    row::hex,
 };
 use crate::{
     checkpoint::rules,
     graph::store::{Head, RunId},
 };
 
-/// How many documents one commit may delete.
-const AT_ONCE: usize = 20_000;
-/// How many runs are deleted side by side.
+/// How many runs or letters are deleted side by side.
 const SIDE_BY_SIDE: usize = 8;
 
 impl FirestoreStore {
@@ -50,24 +47,17 @@ impl FirestoreStore {
         if !goes(&row.head) {
             return Ok(false);
         }
-        let collections = ["records", "asks", "parts"].map(|name| queries::below(&path, name));
-        let found = try_join_all(collections.iter().map(|one| self.client.query(one, None)));
-        let found = found.await?;
-        let delete = |path: &str| self.client.delete(path, Guard::Any);
-        let mut writes: Vec<Write> = found.iter().flatten().map(|doc| delete(&doc.path)).collect();
-        while writes.len() >= AT_ONCE {
-            // Far beyond any run: the head goes last, so that what is left can be deleted again.
-            let rest = writes.split_off(writes.len() - AT_ONCE);
-            self.client.commit(rest).await?;
-        }
-        writes.push(self.client.delete(&path, guard(&row)));
-        self.client.commit(writes).await?;
+        let (client, life) = (&self.client, hex(row.born));
+        let guard = row.updated.map_or(Guard::Any, Guard::Since);
+        let left = leftovers::leave_run(client, run, &life, client.now().await?);
+        client.commit(vec![client.delete(&path, guard), left]).await?;
         self.forget(run);
+        leftovers::try_remove(client, &paths::leftover(&life)).await;
         Ok(true)
     }
 
     pub(super) async fn expire_runs(&self, age: Duration, limit: usize) -> Result<u64, Failed> {
-        self.client.patiently(|| body::sweep(&self.client)).await?;
+        self.client.patiently(|| leftovers::sweep(&self.client)).await?;
         self.client.patiently(|| self.expire_letters(age, limit)).await?;
         let picked = self.client.patiently(|| self.outlived(age, limit)).await?;
         let now = self.client.patiently(|| self.client.now()).await?;
@@ -84,24 +74,26 @@ impl FirestoreStore {
         if limit == 0 {
             return Ok(());
         }
-        let by = self.client.now().await?.minus(age);
-        let old = self.client.query(&queries::settled(by).limit(limit), None).await?;
-        let mut writes = Vec::new();
-        for doc in &old {
+        let (client, now) = (&self.client, self.client.now().await?);
+        let old = client.query(&queries::settled(now.minus(age)).limit(limit), None).await?;
+        let delete = async |doc| {
+            let left = leftovers::leave_parts(client, doc, now);
             let guard = doc.updated.map_or(Guard::Any, Guard::Since);
-            if doc.some_int::<usize>("parts").is_some() {
-                let parts = self.client.query(&queries::below(&doc.path, "parts"), None).await?;
-                let mut all = vec![self.client.delete(&doc.path, guard)];
-                all.extend(parts.iter().map(|part| self.client.delete(&part.path, Guard::Any)));
-                self.client.commit(all).await?;
-            } else {
-                writes.push(self.client.delete(&doc.path, guard));
+            let (note, write) = left.unzip();
+            let writes = [client.delete(&doc.path, guard)].into_iter().chain(write).collect();
+            match client.commit(writes).await {
+                // It has changed since, and is looked at next time.
+                Err(Failure::Stale) => return Ok(()),
+                done => done?,
+            };
+            if let Some(note) = note {
+                leftovers::try_remove(client, &note).await;
             }
+            Ok(())
+        };
+        for docs in old.chunks(SIDE_BY_SIDE) {
+            try_join_all(docs.iter().map(delete)).await?;
         }
-        if writes.is_empty() { Ok(()) } else { self.client.each(writes).await.map(drop) }
+        Ok(())
     }
-}
-
-fn guard(row: &Row) -> Guard {
-    row.updated.map_or(Guard::Any, Guard::Since)
 }

@@ -4,12 +4,11 @@ use bytes::Bytes;
 
 use super::{
     FirestoreStore, body,
-    body::Bodies,
+    body::Body,
     client::Guard,
     error::Failure,
     fields::{Doc, Fields},
     pack::Pack,
-    paths,
     row::{Row, Token, hex, token},
 };
 use crate::{
@@ -30,16 +29,13 @@ pub(super) fn ask_fields(answer: Option<(u64, usize)>, by: &str) -> Fields {
 /// What is written from outside, made ready.
 struct Ready {
     token: Token,
-    bodies: Bodies,
-    fields: Fields,
+    body: Body,
 }
 
 impl Ready {
-    fn new(run: &RunId, record: &StoredRecord, answers: &[&[u8]]) -> Self {
-        let mut bodies = Bodies::new();
-        let packed = Pack::encode(std::slice::from_ref(record), answers);
-        let fields = bodies.add(&paths::run(run), packed);
-        Self { token: token(), bodies, fields }
+    fn new(record: &StoredRecord, answers: &[&[u8]]) -> Self {
+        let body = Body::new(Pack::encode(std::slice::from_ref(record), answers));
+        Self { token: token(), body }
     }
 }
 
@@ -51,14 +47,14 @@ impl FirestoreStore {
         value: Bytes,
         record: StoredRecord,
     ) -> Result<Resumed, StoreError> {
-        let mut ready = Ready::new(run, &record, &[&value]);
-        ready.bodies.stage(&self.client).await?;
+        let mut ready = Ready::new(&record, &[&value]);
+        ready.body.stage(&self.client).await?;
         let mut tries = self.client.tries();
         loop {
             match self.try_answer(run, interrupt, &ready).await {
                 Ok(answer) => {
                     // Unless this very answer has taken them.
-                    ready.bodies.give_up(&self.client).await;
+                    ready.body.give_up(&self.client).await;
                     return answer.ok_or_else(|| StoreError::Missing(run.clone()));
                 }
                 Err(failure) => tries.again(failure).await?,
@@ -72,39 +68,38 @@ impl FirestoreStore {
         interrupt: &str,
         ready: &Ready,
     ) -> Result<Option<Resumed>, Failure> {
-        let (path, ask_path) = (paths::run(run), paths::ask(run, interrupt));
-        let (docs, _) = self.client.get(&[path.clone(), ask_path.clone()], None).await?;
-        let Some(doc) = docs.get(&path) else { return Ok(None) };
-        let (mut row, ask) = (Row::read(doc)?, docs.get(&ask_path));
-        if ask.is_some_and(|ask| ask.some_text("by") == Some(hex(ready.token))) {
+        let Some(mut row) = self.row(run).await? else { return Ok(None) };
+        // The head first: no answer comes in without changing it.
+        let path = row.ask(interrupt);
+        let ask = self.client.one(&path).await?;
+        if let Some(ask) = ask.as_ref().filter(|ask| ask.some_text("by") == Some(hex(ready.token)))
+        {
             // An earlier try was done, and its answer was lost.
-            return Ok(ask.and_then(|ask| ask.some_int("pack")).map(Resumed::Accepted));
+            return Ok(Some(Resumed::Accepted(ask.int("pack")?)));
         }
         let given = match ask {
             None => None,
-            Some(ask) => Some(self.given(run, ask).await?),
+            Some(ask) => Some(self.given(&row, &ask).await?),
         };
         if let Some(refused) = rules::refuse_answer(&row.head, given) {
             return Ok(Some(refused));
         }
         let number = rules::resume(&mut row.head, self.client.now().await?);
-        let mut with = ready.bodies.writes(&self.client);
-        let pack = paths::pack(run, number);
-        with.push(self.client.set(&pack, ready.fields.clone(), Guard::Any));
+        let mut with = self.pack_writes(&row, &ready.body);
         let answered = ask_fields(Some((number, 0)), &hex(ready.token));
-        with.push(self.client.set(&ask_path, answered, Guard::Any));
+        with.push(self.client.set(&path, answered, Guard::Any));
         self.save(&mut row, with).await?;
         Ok(Some(Resumed::Accepted(number)))
     }
 
     /// The answer an interrupt has.
-    async fn given(&self, run: &RunId, ask: &Doc) -> Result<Option<Bytes>, Failure> {
+    async fn given(&self, row: &Row, ask: &Doc) -> Result<Option<Bytes>, Failure> {
         let Some(number) = ask.some_int("pack") else { return Ok(None) };
         let item: usize = ask.int("item")?;
-        let path = paths::pack(run, number);
+        let path = row.pack(number);
         // Gone when the run was deleted meanwhile.
         let mut doc = self.client.one(&path).await?.ok_or(Failure::Stale)?;
-        let bytes = body::read(&self.client, &paths::run(run), &mut doc, None).await?;
+        let bytes = body::read(&self.client, &mut doc, None).await?;
         let answer = Pack::decode(bytes).and_then(|pack| pack.answers.into_iter().nth(item));
         answer.map(Some).ok_or_else(|| Failure::unreadable(&path, "no answer in it"))
     }
@@ -114,14 +109,14 @@ impl FirestoreStore {
         run: &RunId,
         record: StoredRecord,
     ) -> Result<Cancelled, StoreError> {
-        let mut ready = Ready::new(run, &record, &[]);
-        ready.bodies.stage(&self.client).await?;
+        let mut ready = Ready::new(&record, &[]);
+        ready.body.stage(&self.client).await?;
         let mut tries = self.client.tries();
         loop {
             match self.try_cancel(run, &ready).await {
                 Ok(cancelled) => {
                     // Unless this very cancellation has taken them.
-                    ready.bodies.give_up(&self.client).await;
+                    ready.body.give_up(&self.client).await;
                     return Ok(cancelled);
                 }
                 Err(failure) => tries.again(failure).await?,
@@ -140,9 +135,7 @@ impl FirestoreStore {
         }
         rules::stop(&mut row.head, RunStatus::Cancelled, self.client.now().await?);
         row.stopped = Some(ready.token);
-        let mut with = ready.bodies.writes(&self.client);
-        let pack = paths::pack(run, row.head.version);
-        with.push(self.client.set(&pack, ready.fields.clone(), Guard::Any));
+        let with = self.pack_writes(&row, &ready.body);
         self.save(&mut row, with).await?;
         self.forget(run);
         Ok(Cancelled::Done)

@@ -31,8 +31,9 @@ pub(super) fn hex(token: Token) -> String {
 pub(super) struct Row {
     pub head: Head,
     pub last: LastBatch,
-    /// Who made it, claimed it last, and stopped it.
-    pub born: Option<Token>,
+    /// Who made it; names all that belongs to it.
+    pub born: Token,
+    /// Who claimed it last, and who stopped it.
     pub claimed: Option<Token>,
     pub stopped: Option<Token>,
     /// When the document was last written; none before it was.
@@ -44,8 +45,17 @@ fn parse_token(doc: &Doc, name: &str) -> Option<Token> {
 }
 
 impl Row {
-    pub(super) fn new(head: Head) -> Self {
-        Self { head, last: None, born: None, claimed: None, stopped: None, updated: None }
+    /// Where the records are of which `last` is the last.
+    pub(super) fn pack(&self, last: u64) -> String {
+        paths::pack(&self.head.id, &hex(self.born), last)
+    }
+
+    pub(super) fn ask(&self, interrupt: &str) -> String {
+        paths::ask(&self.head.id, &hex(self.born), interrupt)
+    }
+
+    pub(super) fn new(head: Head, born: Token) -> Self {
+        Self { head, last: None, born, claimed: None, stopped: None, updated: None }
     }
 
     pub(super) fn fields(&self) -> Fields {
@@ -83,7 +93,7 @@ impl Row {
             .int("updated_at", head.updated_at.0)
             .some_text("batch", batch.map(hex))
             .some_int("batch_version", batch_version)
-            .some_text("born", self.born.map(hex))
+            .text("born", hex(self.born))
             .some_text("claimed", self.claimed.map(hex))
             .some_text("stopped", self.stopped.map(hex))
     }
@@ -116,7 +126,8 @@ impl Row {
         Ok(Self {
             head,
             last: parse_token(doc, "batch").zip(doc.some_int("batch_version")),
-            born: parse_token(doc, "born"),
+            born: parse_token(doc, "born")
+                .ok_or_else(|| Failure::unreadable(&doc.path, "the field `born`"))?,
             claimed: parse_token(doc, "claimed"),
             stopped: parse_token(doc, "stopped"),
             updated: doc.updated,

@@ -107,7 +107,7 @@ pub async fn sqlite_file() -> Place {
     Place { keyed: store.clone(), store, clock, hand, close, _keep: Box::new(folder) }
 }
 
-pub async fn firestore() -> Place {
+pub async fn firestore_emulator() -> Place {
     let server = crate::support::Firestore::shared();
     let (clock, hand) = Clock::manual(START);
     let store = Arc::new(open_firestore(&server, Some(clock.clone())).await);

@@ -6,6 +6,7 @@
 mod append;
 mod claim;
 mod due;
+mod firestore;
 mod harness;
 mod keyed;
 mod letters;
@@ -22,7 +23,7 @@ macro_rules! suite {
     ($($area:ident: $($case:ident)+;)+) => {
         suite!(@store memory; $($area: $($case)+;)+);
         suite!(@store sqlite_file; $($area: $($case)+;)+);
-        suite!(@store firestore; $($area: $($case)+;)+);
+        suite!(@store firestore_emulator; $($area: $($case)+;)+);
     };
     (@store $store:ident; $($area:ident: $($case:ident)+;)+) => {
         mod $store {

@@ -3,6 +3,8 @@
 //! The shared one keeps the tests apart by project: each has one of its own, with a random name.
 //! What a test made there stays until the emulator ends, in a project that nobody names again.
 
+use serde_json::{Value, json};
+
 use super::service::Service;
 
 /// An emulator and a project on it. One that is private ends with it.
@@ -16,6 +18,11 @@ impl Firestore {
     /// The one of the whole test run.
     pub fn shared() -> Self {
         Self::at(super::told("VERDICT_TEST_FIRESTORE"), None)
+    }
+
+    /// The same, and a project that another process has made.
+    pub fn named(project: &str) -> Self {
+        Self { project: project.to_owned(), ..Self::shared() }
     }
 
     /// One of this test's own, to be broken.
@@ -36,6 +43,27 @@ impl Firestore {
 
     pub fn project(&self) -> &str {
         &self.project
+    }
+
+    /// The fields of every document in collections of this name, wherever they are, as the service
+    /// has them.
+    pub async fn documents(&self, collection: &str) -> Vec<Value> {
+        let from = json!([{"collectionId": collection, "allDescendants": true}]);
+        let query = json!({"structuredQuery": {"from": from}}).to_string();
+        let (address, project) = (&self.address, &self.project);
+        let place = format!("projects/{project}/databases/(default)/documents");
+        let client = reqwest::Client::new();
+        let request = client.post(format!("http://{address}/v1/{place}:runQuery")).body(query);
+        // Whom the emulator lets do anything.
+        let answer = request.header("authorization", "Bearer owner").send().await.unwrap();
+        let answer = answer.error_for_status().unwrap().text().await.unwrap();
+        let rows: Vec<Value> = serde_json::from_str(&answer).unwrap();
+        rows.into_iter().filter_map(|mut row| row.get_mut("document").map(Value::take)).collect()
+    }
+
+    /// How many there are.
+    pub async fn count(&self, collection: &str) -> usize {
+        self.documents(collection).await.len()
     }
 
     /// Its connections stay open, and nothing answers. Private ones only, as everything below.
