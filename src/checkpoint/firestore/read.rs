@@ -77,7 +77,7 @@ impl FirestoreStore {
     pub(super) async fn list_runs(&self, filter: &RunFilter) -> Result<Vec<Head>, Failure> {
         let few = if let Some(subject) = &filter.subject {
             queries::about(&paths::hash_of(subject))
-        } else if let Some(prefix) = &filter.id_prefix {
+        } else if let Some(prefix) = filter.id_prefix.as_ref().filter(|prefix| !prefix.is_empty()) {
             if !prefix.bytes().all(|byte| byte.is_ascii_hexdigit()) {
                 return Ok(Vec::new());
             }

@@ -122,7 +122,10 @@ pub async fn open_firestore(
 ) -> FirestoreStore {
     let options = FirestoreOptions::new(server.project(), "(default)");
     let emulator = Some(server.address().to_owned());
-    FirestoreStore::connect(FirestoreOptions { emulator, clock, ..options }).await.unwrap()
+    // A busy machine is no outage.
+    let timeout = crate::support::PATIENCE;
+    let options = FirestoreOptions { emulator, clock, timeout, ..options };
+    FirestoreStore::connect(options).await.unwrap()
 }
 
 pub async fn open_db(folder: &Path, clock: Clock) -> Sqlite {

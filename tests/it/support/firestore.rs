@@ -11,6 +11,7 @@ use super::service::Service;
 pub struct Firestore {
     address: String,
     project: String,
+    http: reqwest::Client,
     service: Option<Service>,
 }
 
@@ -33,7 +34,7 @@ impl Firestore {
     }
 
     fn at(address: String, service: Option<Service>) -> Self {
-        Self { address, project: super::unique(), service }
+        Self { address, project: super::unique(), http: reqwest::Client::new(), service }
     }
 
     /// `HOST:PORT`: what FIRESTORE_EMULATOR_HOST holds, or the target of a proxy.
@@ -52,8 +53,7 @@ impl Firestore {
         let query = json!({"structuredQuery": {"from": from}}).to_string();
         let (address, project) = (&self.address, &self.project);
         let place = format!("projects/{project}/databases/(default)/documents");
-        let client = reqwest::Client::new();
-        let request = client.post(format!("http://{address}/v1/{place}:runQuery")).body(query);
+        let request = self.http.post(format!("http://{address}/v1/{place}:runQuery")).body(query);
         // Whom the emulator lets do anything.
         let answer = request.header("authorization", "Bearer owner").send().await.unwrap();
         let answer = answer.error_for_status().unwrap().text().await.unwrap();

@@ -14,7 +14,7 @@ use verdict::{
 };
 
 use super::super::harness::*;
-use crate::support::{Firestore, Proxy, eventually};
+use crate::support::{Firestore, PATIENCE, Proxy, eventually};
 
 /// A store behind a proxy, and one that sees what is there.
 struct Lossy {
@@ -28,9 +28,8 @@ impl Lossy {
     async fn new() -> Self {
         let server = Arc::new(Firestore::shared());
         let proxy = Proxy::new(server.address());
-        let patience = Duration::from_secs(10);
-        let behind = Arc::new(super::at(&server, proxy.address(), patience).await);
-        let direct = super::at(&server, server.address(), patience).await;
+        let behind = Arc::new(super::at(&server, proxy.address(), PATIENCE).await);
+        let direct = super::at(&server, server.address(), PATIENCE).await;
         Self { server, proxy, behind, direct }
     }
 
@@ -45,7 +44,7 @@ impl Lossy {
         F: Future<Output = T> + Send + 'static,
     {
         assert!(!done(&self.direct).await, "it is there already");
-        self.proxy.delay(Duration::from_millis(300));
+        self.proxy.delay(Duration::from_secs(1));
         let doing = tokio::spawn(does(self.behind.clone()));
         let seen = async || done(&self.direct).await.then_some(());
         eventually("it is done", seen).await;

@@ -60,7 +60,7 @@ async fn a_review_killed_after_every_append_ends_the_same() {
     for appends in 1..=server.count("records").await {
         let server = Firestore::shared();
         let proxy = Proxy::new(server.address());
-        proxy.delay(std::time::Duration::from_millis(40));
+        proxy.delay(std::time::Duration::from_millis(200));
         let mut process = machine(&server, proxy.address()).start(&args);
         killed += usize::from(kill_at(&server, &mut process, appends).await);
         let other = machine(&server, server.address());

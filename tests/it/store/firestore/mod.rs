@@ -15,7 +15,7 @@ use verdict::{
     graph::store::{RunId, Store, StoredRecord},
 };
 
-use crate::support::Firestore;
+use crate::support::{Firestore, PATIENCE};
 
 /// A store by the server's own clock, at an address of the emulator's or of a proxy before it.
 async fn at(server: &Firestore, address: impl ToString, timeout: Duration) -> FirestoreStore {
@@ -27,9 +27,9 @@ async fn at(server: &Firestore, address: impl ToString, timeout: Duration) -> Fi
     FirestoreStore::connect(options).await.unwrap()
 }
 
-/// One that waits as long as it does in service.
+/// One that waits for the service whatever else this machine has to do.
 async fn on(server: &Firestore) -> Arc<FirestoreStore> {
-    Arc::new(at(server, server.address(), Duration::from_secs(10)).await)
+    Arc::new(at(server, server.address(), PATIENCE).await)
 }
 
 /// The texts of a run's records.

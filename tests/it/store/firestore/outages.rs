@@ -11,7 +11,7 @@ use verdict::{
 use super::super::harness::*;
 use crate::support::{Firestore, PATIENCE, Proxy, eventually, pass};
 
-const SHORT: Duration = Duration::from_millis(500);
+const SHORT: Duration = Duration::from_secs(1);
 
 async fn held(store: &FirestoreStore, name: &str, ttl: Duration) -> Lease {
     let claim = Some(ClaimAs { owner: "me".into(), ttl });
@@ -76,10 +76,10 @@ async fn a_cut_connection_is_an_outage_and_loses_nothing() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_private_service_that_stands_still_keeps_leases_or_ends_them() {
     let server = Firestore::private().await;
+    let other = super::on(&server).await;
+    let long = held(&other, "long", PATIENCE * 2).await;
+    let brief = held(&other, "brief", Duration::from_secs(1)).await;
     let store = super::at(&server, server.address(), SHORT).await;
-    let other = super::at(&server, server.address(), Duration::from_secs(10)).await;
-    let long = held(&store, "long", PATIENCE * 2).await;
-    let brief = held(&store, "brief", Duration::from_secs(1)).await;
     server.freeze();
     let op = append(&long, 1, &["x"]);
     unavailable(store.append(op.clone()).await);
@@ -88,10 +88,10 @@ async fn a_private_service_that_stands_still_keeps_leases_or_ends_them() {
     let version = eventually("it can be reached", async || store.append(op.clone()).await.ok());
     assert_eq!(version.await, 2);
     let claim = |name| Claim { by: by("other"), ..claim(name) };
-    let refused = Store::claim(&other, claim("long")).await.unwrap();
+    let refused = Store::claim(&*other, claim("long")).await.unwrap();
     assert!(matches!(refused, Claimed::Held(_)), "{refused:?}");
     let taken = eventually("the lease ends", async || {
-        match Store::claim(&other, claim("brief")).await.unwrap() {
+        match Store::claim(&*other, claim("brief")).await.unwrap() {
             Claimed::Yours(lease, _) => Some(lease),
             _ => None,
         }
