@@ -21,7 +21,7 @@ struct Ready {
 impl Ready {
     fn new(op: Append) -> Self {
         let records = (!op.records.is_empty()).then(|| Pack::encode(&op.records, &[]));
-        let letter = op.letter.as_ref().map(|letter| Body::new(letter.payload.clone()));
+        let letter = op.letter.as_ref().map(|letter| Body::beside_much(letter.payload.clone()));
         Self { records: records.map(Body::new), letter, op }
     }
 }

@@ -18,9 +18,10 @@ use super::{
 
 /// The most bytes of one document: 1 MiB less what names and other fields take.
 pub(super) const PART: usize = 900 << 10;
-/// The most parts in one commit for each of its values, of which there are at most two; a commit
-/// may have 10 MiB.
+/// The most parts in one commit. Firestore takes 10 MiB, its emulator 4 MiB.
 const AT_ONCE: usize = 4;
+/// The most parts that go with the commit that refers to them; it has at most two such values.
+const BESIDE: usize = 2;
 
 pub(super) fn inline(bytes: Vec<u8>) -> Fields {
     Fields::default().bytes("data", bytes)
@@ -34,17 +35,24 @@ pub(super) fn apart(token: &str, parts: usize) -> Fields {
 pub(super) struct Body {
     token: String,
     bytes: Bytes,
+    /// How many bytes fit the document itself.
+    room: usize,
     /// When the note was written, if the parts are there ahead of the commit.
     noted: Option<Moment>,
 }
 
 impl Body {
     pub(super) fn new(bytes: impl Into<Bytes>) -> Self {
-        Self { token: hex(token()), bytes: bytes.into(), noted: None }
+        Self { token: hex(token()), bytes: bytes.into(), room: PART, noted: None }
+    }
+
+    /// Bytes for a document that has much else to hold.
+    pub(super) fn beside_much(bytes: impl Into<Bytes>) -> Self {
+        Self { room: PART / 2, ..Self::new(bytes) }
     }
 
     fn parts(&self) -> usize {
-        if self.bytes.len() <= PART { 0 } else { self.bytes.len().div_ceil(PART) }
+        if self.bytes.len() <= self.room { 0 } else { self.bytes.len().div_ceil(PART) }
     }
 
     /// What stands for the bytes in the document they belong to.
@@ -57,7 +65,7 @@ impl Body {
 
     /// Writes the parts ahead if they are too many for the commit.
     pub(super) async fn stage(&mut self, client: &Client) -> Result<(), Failed> {
-        if self.parts() <= AT_ONCE {
+        if self.parts() <= BESIDE {
             return Ok(());
         }
         let noted = client.patiently(|| leftovers::announce(client, &self.token, self.parts()));
@@ -107,8 +115,11 @@ pub(super) async fn read(
     for names in names.chunks(8) {
         let (mut found, _) = client.get(names, at).await?;
         for name in names {
-            let part = found.remove(name);
-            let mut part = part.ok_or_else(|| Failure::unreadable(name, "it is not there"))?;
+            let mut part = found.remove(name).ok_or_else(|| match at {
+                Some(_) => Failure::unreadable(name, "it is not there"),
+                // Deleted since its document was read.
+                None => Failure::Stale,
+            })?;
             whole.extend_from_slice(&part.bytes("data")?);
         }
     }

@@ -73,6 +73,12 @@ impl Fields {
     }
 }
 
+/// What is kept of an error: it is for people, and a document has an end.
+pub(super) fn brief(error: &str) -> &str {
+    const MOST: usize = 64 << 10;
+    error.get(..error.floor_char_boundary(MOST)).unwrap_or(error)
+}
+
 /// A document as it was read.
 #[derive(Debug, Clone)]
 pub(super) struct Doc {

@@ -10,7 +10,7 @@ use super::{
     body::Body,
     client::Guard,
     error::{Failed, Failure},
-    fields::{Doc, Fields},
+    fields::{Doc, Fields, brief},
     paths, queries,
 };
 use crate::{
@@ -60,7 +60,7 @@ fn changing(letter: &Letter) -> Fields {
     Fields::default()
         .text("state", word(letter.state))
         .flag("confirmed", letter.confirmed)
-        .text("error", &letter.error)
+        .text("error", brief(&letter.error))
         .int("executions", letter.executions)
         .int("last_at", letter.last_at.0)
 }
@@ -121,7 +121,7 @@ impl FirestoreStore {
     }
 
     pub(super) async fn record_letter(&self, letter: Letter) -> Result<(), Failed> {
-        let mut payload = Body::new(letter.payload.clone());
+        let mut payload = Body::beside_much(letter.payload.clone());
         payload.stage(&self.client).await?;
         let record = async || {
             let writes = self.letter_writes(&letter, &payload).await?;

@@ -6,7 +6,7 @@ use firestore::gcloud_sdk::prost_types::Timestamp as Moment;
 
 use super::{
     error::Failure,
-    fields::{Doc, Fields},
+    fields::{Doc, Fields, brief},
     paths,
     queries::SHARDS,
 };
@@ -89,7 +89,7 @@ impl Row {
             .some_int("not_before", head.not_before.map(|at| at.0))
             .int("executions", head.executions)
             .int("active", head.active.as_nanos())
-            .some_text("error", head.error.as_deref())
+            .some_text("error", head.error.as_deref().map(brief))
             .int("updated_at", head.updated_at.0)
             .some_text("batch", batch.map(hex))
             .some_int("batch_version", batch_version)

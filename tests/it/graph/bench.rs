@@ -21,6 +21,7 @@ use verdict::{
 };
 
 use super::support::{Add, TestGraph, Words, execute};
+use crate::support::Firestore;
 
 pub const START: Timestamp = Timestamp(1_700_000_000_000);
 
@@ -30,13 +31,15 @@ pub struct Bench {
     pub hand: ManualClock,
     clock: Clock,
     file: Option<(TempDir, PathBuf)>,
+    server: Option<Firestore>,
 }
 
 /// Runs the test on every store.
 pub async fn on_each(test: impl AsyncFn(&Bench)) {
-    for bench in [Bench::memory(), Bench::sqlite().await] {
+    for bench in [Bench::memory(), Bench::sqlite().await, Bench::firestore().await] {
         // Shown only when the test fails.
-        println!("on {}", if bench.file.is_some() { "SQLite" } else { "memory" });
+        let afar = bench.server.as_ref().map_or("memory", |_| "Firestore");
+        println!("on {}", bench.file.as_ref().map_or(afar, |_| "SQLite"));
         Box::pin(test(&bench)).await;
     }
 }
@@ -45,7 +48,13 @@ impl Bench {
     pub fn memory() -> Self {
         let (clock, hand) = Clock::manual(START);
         let store = Arc::new(Memory::new(clock.clone()));
-        Self { runtime: Runtime::new(store, clock.clone(), "one"), hand, clock, file: None }
+        Self {
+            runtime: Runtime::new(store, clock.clone(), "one"),
+            hand,
+            clock,
+            file: None,
+            server: None,
+        }
     }
 
     pub async fn sqlite() -> Self {
@@ -54,14 +63,23 @@ impl Bench {
         let path = folder.path().join("runs.db");
         let store = open_file(&path, &clock).await;
         let runtime = Runtime::new(store, clock.clone(), "one");
-        Self { runtime, hand, clock, file: Some((folder, path)) }
+        Self { runtime, hand, clock, file: Some((folder, path)), server: None }
+    }
+
+    pub async fn firestore() -> Self {
+        let (clock, hand) = Clock::manual(START);
+        let server = Firestore::shared();
+        let store = Arc::new(server.store(Some(clock.clone())).await);
+        let runtime = Runtime::new(store, clock.clone(), "one");
+        Self { runtime, hand, clock, file: None, server: Some(server) }
     }
 
     /// The same runs as another process sees them: another name and, on a file, another handle.
     pub async fn elsewhere(&self) -> Runtime {
-        let store = match &self.file {
-            Some((_, path)) => open_file(path, &self.clock).await,
-            None => self.runtime.store.clone(),
+        let store: Arc<dyn Store> = match (&self.file, &self.server) {
+            (Some((_, path)), _) => open_file(path, &self.clock).await,
+            (_, Some(server)) => Arc::new(server.store(Some(self.clock.clone())).await),
+            _ => self.runtime.store.clone(),
         };
         Runtime::new(store, self.clock.clone(), "other")
     }

@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use tempfile::TempDir;
 use verdict::{
     base::{Clock, ManualClock, Timestamp, keyed::Keyed},
-    checkpoint::{FirestoreOptions, FirestoreStore, Memory, SqliteStore},
+    checkpoint::{FirestoreStore, Memory, SqliteStore},
     db::{Sqlite, SqliteOptions},
     graph::store::{
         Append, Claim, ClaimAs, Claimed, Head, HeadChange, Hold, Lease, Letter, LetterReason,
@@ -120,12 +120,7 @@ pub async fn open_firestore(
     server: &crate::support::Firestore,
     clock: Option<Clock>,
 ) -> FirestoreStore {
-    let options = FirestoreOptions::new(server.project(), "(default)");
-    let emulator = Some(server.address().to_owned());
-    // A busy machine is no outage.
-    let timeout = crate::support::PATIENCE;
-    let options = FirestoreOptions { emulator, clock, timeout, ..options };
-    FirestoreStore::connect(options).await.unwrap()
+    server.store(clock).await
 }
 
 pub async fn open_db(folder: &Path, clock: Clock) -> Sqlite {

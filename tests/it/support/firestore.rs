@@ -4,6 +4,10 @@
 //! What a test made there stays until the emulator ends, in a project that nobody names again.
 
 use serde_json::{Value, json};
+use verdict::{
+    base::Clock,
+    checkpoint::{FirestoreOptions, FirestoreStore},
+};
 
 use super::service::Service;
 
@@ -46,6 +50,18 @@ impl Firestore {
         &self.project
     }
 
+    /// A store in the project, which tells the time by `clock`, if any.
+    pub async fn store(&self, clock: Option<Clock>) -> FirestoreStore {
+        let options = FirestoreOptions {
+            emulator: Some(self.address.clone()),
+            clock,
+            // A busy machine is no outage.
+            timeout: super::PATIENCE,
+            ..FirestoreOptions::new(&self.project, "(default)")
+        };
+        FirestoreStore::connect(options).await.unwrap()
+    }
+
     /// The fields of every document in collections of this name, wherever they are, as the service
     /// has them.
     pub async fn documents(&self, collection: &str) -> Vec<Value> {
@@ -74,10 +90,5 @@ impl Firestore {
     /// It goes on where it stood.
     pub fn thaw(&self) {
         self.service.as_ref().unwrap().thaw();
-    }
-
-    /// Ends it; everything in it is lost.
-    pub async fn stop(&mut self) {
-        self.service.as_mut().unwrap().stop().await;
     }
 }

@@ -54,8 +54,21 @@ async fn twenty_mebibytes_come_back_and_go_whole() {
     assert!(found[0] == first && found[1..] == rest, "bit for bit");
     // 20 MiB and a little are 23 parts, 9 MiB eleven; nobody waits for a note.
     assert_eq!(left(&server).await, [1, 2, 1, 34, 0]);
+    // The most that goes into one commit.
+    let mut letter = letter("l");
+    (letter.payload, letter.error) = (noise(7, 1800 << 10), "é".repeat(MIB));
+    letter.headers = [("a".to_owned(), "b".repeat(100 << 10))].into();
+    let letter = Some(Box::new(letter));
+    let mut op = Append { records: vec![large(8, 1799 << 10)], letter, ..append(&lease, 5, &[]) };
+    op.head.error = Some("é".repeat(MIB));
+    assert_eq!(store.append(op.clone()).await.unwrap(), 6);
+    let found = store.letter("l").await.unwrap().unwrap();
+    let sent = op.letter.unwrap();
+    assert!((&found.payload, &found.headers) == (&sent.payload, &sent.headers), "bit for bit");
+    assert_eq!(found.error, "é".repeat(32 << 10), "an error is cut short");
+    assert_eq!(store.head(&id("a")).await.unwrap().unwrap().error, Some(found.error));
     assert!(store.delete(&id("a")).await.unwrap());
-    assert_eq!(left(&server).await, [0; 5]);
+    assert_eq!(left(&server).await, [0, 0, 0, 2, 0], "the letter stays");
     assert!(!store.delete(&id("a")).await.unwrap());
 }
 
