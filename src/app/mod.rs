@@ -85,7 +85,12 @@ impl App {
                 files.servers.push(server.clone());
                 Arc::new(crate::checkpoint::PostgresStore::new(server))
             }
+            #[cfg(feature = "firestore")]
+            StoreUrl::Firestore { project, database } => {
+                Arc::new(firestore(project, database).await?)
+            }
             // Loading the settings refused what this binary has no adapter for.
+            #[cfg(not(all(feature = "postgres", feature = "firestore")))]
             other => return Err(AppError::new("store.url", format!("{other} is not built in"))),
         };
         let queue: Arc<dyn Queue> = match &settings.queue.url {
@@ -167,6 +172,17 @@ async fn postgres(url: &str, settings: &Settings) -> Result<crate::db::Postgres,
     crate::db::Postgres::open(url, settings.store.postgres.clone())
         .await
         .map_err(|error| AppError::new("store.url", error))
+}
+
+/// The store at Firestore.
+#[cfg(feature = "firestore")]
+async fn firestore(
+    project: &str,
+    database: &str,
+) -> Result<crate::checkpoint::FirestoreStore, AppError> {
+    let options = crate::checkpoint::FirestoreOptions::new(project, database);
+    let store = crate::checkpoint::FirestoreStore::connect(options).await;
+    store.map_err(|fault| AppError::new("store.url", fault))
 }
 
 /// Each database file is opened once and shared: one writer groups what all its users write.

@@ -108,7 +108,7 @@ impl StoreUrl {
         match self {
             Self::Sqlite(_) | Self::Memory => None,
             Self::Postgres(_) => (!cfg!(feature = "postgres")).then_some("postgres"),
-            Self::Firestore { .. } => Some("firestore"),
+            Self::Firestore { .. } => (!cfg!(feature = "firestore")).then_some("firestore"),
         }
     }
 }

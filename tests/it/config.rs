@@ -183,7 +183,7 @@ fn a_bad_value_is_named_with_its_source_and_what_was_expected() {
         ("[queue.pubsub]\ndelivery_attempts = 1000", "queue.pubsub.delivery_attempts", "5 to 100"),
         ("[store.postgres]\nmax_connections = 0", "store.postgres.max_connections", "at least 1"),
         ("[store.postgres]\nacquire_timeout = '0s'", "store.postgres.acquire_timeout", "zero"),
-        ("[store]\nurl = 'firestore://p/(default)'", "store.url", "feature `firestore`"),
+        ("[store]\nurl = 'firestore://p'", "store.url", "`firestore://PROJECT/DATABASE`"),
     ];
     for (toml, key, expected) in cases {
         let error = refused(toml, &[]);

@@ -2,7 +2,12 @@
 
 # Every service that `tests/run` and `up` start, with the variable that says it is there already.
 # A new one is a script beside this file and a word here.
-services=(postgres:VERDICT_TEST_POSTGRES pubsub:VERDICT_TEST_PUBSUB rabbitmq:VERDICT_TEST_AMQP)
+services=(
+    postgres:VERDICT_TEST_POSTGRES
+    pubsub:VERDICT_TEST_PUBSUB
+    rabbitmq:VERDICT_TEST_AMQP
+    firestore:VERDICT_TEST_FIRESTORE
+)
 
 # A service's script sources this file, defines
 #   need         fails, saying what to install, when the service cannot be had

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use tokio::sync::Mutex as AsyncMutex;
 use verdict::{
     base::{Clock, ManualClock, Timestamp, keyed::Keyed},
-    checkpoint::{Memory, PostgresStore, SqliteStore},
+    checkpoint::{FirestoreStore, Memory, PostgresStore, SqliteStore},
     db::{Postgres, PostgresOptions, Sqlite, SqliteOptions},
     graph::store::{
         Append, Claim, ClaimAs, Claimed, Head, HeadChange, Hold, Lease, Letter, LetterReason,
@@ -179,6 +179,22 @@ async fn on_postgres(
         })
     });
     Place { keyed: store.clone(), store, clock, hand, tell: Some(tell), close, _keep: Box::new(()) }
+}
+
+pub async fn firestore_emulator() -> Place {
+    let server = crate::support::Firestore::shared();
+    let (clock, hand) = Clock::manual(START);
+    let store = Arc::new(open_firestore(&server, Some(clock.clone())).await);
+    let close = Box::new(|| -> LocalBoxFuture<'static, ()> { Box::pin(async {}) });
+    Place { keyed: store.clone(), store, clock, hand, tell: None, close, _keep: Box::new(()) }
+}
+
+/// A store in the server's project, which tells the time by `clock`, if any.
+pub async fn open_firestore(
+    server: &crate::support::Firestore,
+    clock: Option<Clock>,
+) -> FirestoreStore {
+    server.store(clock).await
 }
 
 pub async fn open_db(folder: &Path, clock: Clock) -> Sqlite {

@@ -6,6 +6,7 @@
 mod append;
 mod claim;
 mod due;
+mod firestore;
 mod harness;
 mod keyed;
 mod letters;
@@ -25,6 +26,7 @@ macro_rules! suite {
         suite!(@store sqlite_file; $($area: $($case)+;)+);
         suite!(@store postgres_server; $($area: $($case)+;)+);
         suite!(@store postgres_pooled; $($area: $($case)+;)+);
+        suite!(@store firestore_emulator; $($area: $($case)+;)+);
     };
     (@store $store:ident; $($area:ident: $($case:ident)+;)+) => {
         mod $store {
