@@ -1,10 +1,12 @@
 //! Answers that are lost on their way: the service has done it, and the store was not told.
 //!
-//! Each operation goes through a proxy that is slow. As soon as another store sees that it was done,
-//! the connection is cut; the store under test has to find out by itself.
+//! Each operation goes through a proxy that hands an answer on only when another store, asked after
+//! the answer came, has not seen the operation done. Once it has, the connection is cut; the store
+//! under test has to find out by itself.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
+use tokio::time::Instant;
 use verdict::{
     base::keyed::{Budget, Keyed, Spent},
     checkpoint::FirestoreStore,
@@ -44,13 +46,20 @@ impl Lossy {
         F: Future<Output = T> + Send + 'static,
     {
         assert!(!done(&self.direct).await, "it is there already");
-        self.proxy.delay(Duration::from_secs(1));
+        self.proxy.answers_until(Some(Instant::now()));
         let doing = tokio::spawn(does(self.behind.clone()));
-        let seen = async || done(&self.direct).await.then_some(());
+        let seen = async || {
+            let asked = Instant::now();
+            if done(&self.direct).await {
+                return Some(());
+            }
+            self.proxy.answers_until(Some(asked));
+            None
+        };
         eventually("it is done", seen).await;
         assert!(!doing.is_finished(), "the answer was there before it could be lost");
         self.proxy.cut().await;
-        self.proxy.delay(Duration::ZERO);
+        self.proxy.answers_until(None);
         self.proxy.mend();
         doing.await.unwrap()
     }
