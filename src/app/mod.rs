@@ -1,8 +1,10 @@
 //! The composition root: settings in, running parts out. The only place where adapters are chosen.
 
+mod migrate;
 mod owner;
 mod serve;
 
+pub use migrate::Migrated;
 pub use serve::Role;
 
 use std::{collections::HashMap, path::PathBuf, sync::Arc};
@@ -50,7 +52,7 @@ pub struct App {
     pub forge: Arc<dyn Forge>,
     /// The workflows.
     pub workflows: Registry,
-    files: Vec<Sqlite>,
+    files: Files,
 }
 
 /// Who names the repositories that are reviewed.
@@ -77,7 +79,18 @@ impl App {
                 let file = files.open("store.url", path).await?;
                 Arc::new(SqliteStore::new(file))
             }
+            #[cfg(feature = "postgres")]
+            StoreUrl::Postgres(url) => {
+                let server = postgres(url.expose(), &settings).await?;
+                files.servers.push(server.clone());
+                Arc::new(crate::checkpoint::PostgresStore::new(server))
+            }
+            #[cfg(feature = "firestore")]
+            StoreUrl::Firestore { project, database } => {
+                Arc::new(firestore(project, database).await?)
+            }
             // Loading the settings refused what this binary has no adapter for.
+            #[cfg(not(all(feature = "postgres", feature = "firestore")))]
             other => return Err(AppError::new("store.url", format!("{other} is not built in"))),
         };
         let queue: Arc<dyn Queue> = match &settings.queue.url {
@@ -105,7 +118,6 @@ impl App {
         let allow = if trust == Trust::Owner { None } else { allowed(&settings, trust)? };
         let workflows =
             workflows(&forge, allow).map_err(|fault| AppError::new("workflows", fault))?;
-        let files = files.0.into_values().collect();
         Ok(Self { settings, runtime, queue, forge, workflows, files })
     }
 
@@ -127,11 +139,7 @@ impl App {
             tracing::warn!(%error, "closing the queue failed");
         }
         drop((runtime, queue, workflows));
-        for file in files {
-            if let Err(error) = file.close().await {
-                tracing::warn!(%error, "closing a database failed");
-            }
-        }
+        files.close().await;
     }
 }
 
@@ -158,13 +166,36 @@ fn pubsub(
         .map_err(|error| AppError::new("queue.url", error))
 }
 
+/// The store on a PostgreSQL server.
+#[cfg(feature = "postgres")]
+async fn postgres(url: &str, settings: &Settings) -> Result<crate::db::Postgres, AppError> {
+    crate::db::Postgres::open(url, settings.store.postgres.clone())
+        .await
+        .map_err(|error| AppError::new("store.url", error))
+}
+
+/// The store at Firestore.
+#[cfg(feature = "firestore")]
+async fn firestore(
+    project: &str,
+    database: &str,
+) -> Result<crate::checkpoint::FirestoreStore, AppError> {
+    let options = crate::checkpoint::FirestoreOptions::new(project, database);
+    let store = crate::checkpoint::FirestoreStore::connect(options).await;
+    store.map_err(|fault| AppError::new("store.url", fault))
+}
+
 /// Each database file is opened once and shared: one writer groups what all its users write.
 #[derive(Default)]
-struct Files(HashMap<PathBuf, Sqlite>);
+struct Files {
+    open: HashMap<PathBuf, Sqlite>,
+    #[cfg(feature = "postgres")]
+    servers: Vec<crate::db::Postgres>,
+}
 
 impl Files {
     async fn open(&mut self, setting: &'static str, path: &PathBuf) -> Result<Sqlite, AppError> {
-        if let Some(file) = self.0.get(path) {
+        if let Some(file) = self.open.get(path) {
             return Ok(file.clone());
         }
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
@@ -175,8 +206,21 @@ impl Files {
         }
         let file = Sqlite::open(path, SqliteOptions::default()).await;
         let file = file.map_err(|error| AppError::new(setting, error))?;
-        self.0.insert(path.clone(), file.clone());
+        self.open.insert(path.clone(), file.clone());
         Ok(file)
+    }
+
+    /// Writes what was handed over, and closes them.
+    async fn close(self) {
+        for file in self.open.into_values() {
+            if let Err(error) = file.close().await {
+                tracing::warn!(%error, "closing a database failed");
+            }
+        }
+        #[cfg(feature = "postgres")]
+        for server in self.servers {
+            server.close().await;
+        }
     }
 }
 

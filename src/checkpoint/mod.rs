@@ -4,15 +4,27 @@
 //! |---|---|---|
 //! | [`Memory`] | tests, `memory:`, one-off runs | nothing |
 //! | [`SqliteStore`] | one machine, any number of processes | a power cut |
+//! | `PostgresStore` (feature `postgres`) | any number of machines on one server | what the server survives |
+//! | `FirestoreStore` (feature `firestore`) | any number of machines | the loss of a machine, or of a zone |
 //!
 //! What the port promises is decided in one place (`rules`, plain functions over heads), so that
 //! the stores cannot drift apart; what is left to each is to make it one atomic step. The suite in
 //! `tests/it/store` runs against all of them.
 
 mod budget;
+mod codec;
+#[cfg(feature = "firestore")]
+mod firestore;
 mod memory;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod rules;
 mod sqlite;
+mod waves;
 
+#[cfg(feature = "firestore")]
+pub use self::firestore::{FirestoreStore, Options as FirestoreOptions, Usage as FirestoreUsage};
 pub use memory::Memory;
+#[cfg(feature = "postgres")]
+pub use postgres::PostgresStore;
 pub use sqlite::SqliteStore;

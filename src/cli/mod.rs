@@ -8,6 +8,7 @@ mod dlq;
 mod doctor;
 mod enqueue;
 mod graph;
+mod migrate;
 mod output;
 mod progress;
 mod review;
@@ -60,6 +61,8 @@ enum Command {
     Config(config::Command),
     /// Check that everything the settings name is there and works.
     Doctor(doctor::Args),
+    /// Bring the store's schema up to date.
+    Migrate,
 }
 
 /// How to print.
@@ -168,6 +171,7 @@ async fn dispatch(command: Command, settings: Settings) -> Result<(), CliError> 
     match command {
         Command::Config(command) => return config::main(&command, &settings),
         Command::Doctor(args) => return doctor::main(&args, settings).await,
+        Command::Migrate => return migrate::main(&settings).await,
         _ => {}
     }
     let trust = match &command {
@@ -183,7 +187,7 @@ async fn dispatch(command: Command, settings: Settings) -> Result<(), CliError> 
         Command::Runs(command) => runs::main(&command, &app).await,
         Command::Dlq(command) => dlq::main(&command, &app).await,
         Command::Graph(args) => graph::main(&args, &app).await,
-        Command::Config(_) | Command::Doctor(_) => Ok(()),
+        Command::Config(_) | Command::Doctor(_) | Command::Migrate => Ok(()),
     };
     app.close().await;
     done

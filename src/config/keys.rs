@@ -7,8 +7,13 @@ use super::Settings;
 
 /// Settings that are secrets: shown only as set or unset. They are left out when options are
 /// serialised, hence named here.
-pub(super) const SECRETS: &[&str] =
-    &["github.token", "github.webhook_secret", "queue.amqp.password", "server.token"];
+pub(super) const SECRETS: &[&str] = &[
+    "github.token",
+    "github.webhook_secret",
+    "queue.amqp.password",
+    "server.token",
+    "store.postgres.password",
+];
 
 /// Settings that are no secrets but may carry a password.
 const PLACES: &[&str] = &["queue.url", "store.url"];

@@ -175,6 +175,9 @@ impl Settings {
         if let Some((name, why)) = self.queue.fault() {
             return Err(self.bad(&format!("queue.{name}"), why));
         }
+        if let Some((name, why)) = self.store.fault() {
+            return Err(self.bad(&format!("store.{name}"), why));
+        }
         if let Some((name, why)) = self.worker.fault() {
             return Err(self.bad(&format!("worker.{name}"), why));
         }

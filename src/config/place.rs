@@ -107,8 +107,8 @@ impl StoreUrl {
     pub fn missing(&self) -> Option<&'static str> {
         match self {
             Self::Sqlite(_) | Self::Memory => None,
-            Self::Postgres(_) => Some("postgres"),
-            Self::Firestore { .. } => Some("firestore"),
+            Self::Postgres(_) => (!cfg!(feature = "postgres")).then_some("postgres"),
+            Self::Firestore { .. } => (!cfg!(feature = "firestore")).then_some("firestore"),
         }
     }
 }

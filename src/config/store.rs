@@ -5,9 +5,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::StoreUrl;
+use crate::db::PostgresOptions;
 
 /// Where runs are kept, and for how long.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StoreOptions {
     /// The store's place. Unset: SQLite in the user's state folder.
@@ -15,4 +16,13 @@ pub struct StoreOptions {
     /// Age after which a finished run may be deleted, like `90d`. Unset: kept until deleted by hand.
     #[serde(with = "humantime_serde")]
     pub retention: Option<Duration>,
+    /// PostgreSQL.
+    pub postgres: PostgresOptions,
+}
+
+impl StoreOptions {
+    /// The first option that cannot work, with the reason.
+    pub(super) fn fault(&self) -> Option<(String, &'static str)> {
+        self.postgres.fault().map(|(name, why)| (format!("postgres.{name}"), why))
+    }
 }

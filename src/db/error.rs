@@ -49,9 +49,14 @@ impl DbError {
 
     /// The same error, naming the database it happened on, unless it does already.
     #[must_use]
-    pub(crate) fn on(mut self, path: &Path) -> Self {
-        let name = path.display().to_string();
-        if !self.message.contains(&name) {
+    pub(crate) fn on(self, path: &Path) -> Self {
+        self.of(&path.display().to_string())
+    }
+
+    /// As [`DbError::on`], for a database that is no file.
+    #[must_use]
+    pub(crate) fn of(mut self, name: &str) -> Self {
+        if !self.message.contains(name) {
             self.message = format!("database {name}: {}", self.message);
         }
         self
@@ -69,13 +74,21 @@ impl From<DbError> for Fault {
 
 impl From<sqlx::Error> for DbError {
     fn from(error: sqlx::Error) -> Self {
+        #[cfg(feature = "postgres")]
+        if let sqlx::Error::Database(db) = &error
+            && let Some(db) = db.try_downcast_ref()
+        {
+            return super::postgres::error::of_postgres(db);
+        }
         match &error {
             sqlx::Error::Database(db) => match sqlite_code(db.as_ref()) {
                 Some(code) => of_sqlite(code, db.message()),
                 None => Self::permanent(db.message()),
             },
             sqlx::Error::PoolTimedOut => Self::transient("no connection came free in time"),
-            sqlx::Error::Io(_) | sqlx::Error::WorkerCrashed => Self::transient(error.to_string()),
+            sqlx::Error::Io(_) | sqlx::Error::WorkerCrashed | sqlx::Error::BeginFailed => {
+                Self::transient(error.to_string())
+            }
             sqlx::Error::PoolClosed => Self::permanent("it has been closed"),
             _ => Self::permanent(error.to_string()),
         }

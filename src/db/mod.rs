@@ -1,11 +1,15 @@
-//! Databases: pools, the grouping writer and the schema, shared by the stores, the keyed side and
+//! Databases: pools, the grouping writers and the schemas, shared by the stores, the keyed side and
 //! the embedded queue.
 //!
-//! A leaf: it knows no run, no message and no port. Its users bring a [`Lane`] each and get their
-//! operations back in groups, inside one transaction with everybody else's.
+//! A leaf: it knows no run, no message and no port. Its users bring a lane each ([`sqlite::Lane`],
+//! `postgres::Lane`) and get their operations back in groups.
 
 mod error;
+pub mod postgres;
 pub mod sqlite;
 
 pub use error::{DbError, DbErrorKind};
+#[cfg(feature = "postgres")]
+pub use postgres::Postgres;
+pub use postgres::PostgresOptions;
 pub use sqlite::{Lane, Rows, Sqlite, SqliteOptions, Tx};

@@ -181,8 +181,9 @@ fn a_bad_value_is_named_with_its_source_and_what_was_expected() {
         ("[queue.amqp]\ndelays = []", "queue.amqp.delays", "at least one"),
         ("[queue.amqp]\nqueue_type = 'fast'", "queue.amqp.queue_type", "quorum"),
         ("[queue.pubsub]\ndelivery_attempts = 1000", "queue.pubsub.delivery_attempts", "5 to 100"),
-        ("[store]\nurl = 'postgres://h/d'", "store.url", "feature `postgres`"),
-        ("[store]\nurl = 'firestore://p/(default)'", "store.url", "feature `firestore`"),
+        ("[store.postgres]\nmax_connections = 0", "store.postgres.max_connections", "at least 1"),
+        ("[store.postgres]\nacquire_timeout = '0s'", "store.postgres.acquire_timeout", "zero"),
+        ("[store]\nurl = 'firestore://p'", "store.url", "`firestore://PROJECT/DATABASE`"),
     ];
     for (toml, key, expected) in cases {
         let error = refused(toml, &[]);
@@ -226,7 +227,8 @@ fn secrets_come_from_files_too() {
 
 #[test]
 fn no_secret_is_ever_shown() {
-    let toml = "[server]\ntoken = 'hunter2'\n[github]\nwebhook_secret = 'hunter2'";
+    let toml = "[server]\ntoken = 'hunter2'\n[github]\nwebhook_secret = 'hunter2'\n\
+                [store.postgres]\npassword = 'hunter2'";
     let settings = good(toml, &[]);
     let shown = format!("{settings:?}{:?}", settings.describe());
     let json = serde_json::to_string(&settings).unwrap();
@@ -236,7 +238,8 @@ fn no_secret_is_ever_shown() {
         refused("[server.token]\nhunter2 = 1", &[]),
         refused("", &[("VERDICT__QUEUE__URL", "amqp://me:hunter2@")]),
         refused("", &[("VERDICT__STORE__URL", "postgress://me:hunter2@h/d")]),
-        refused("[store]\nurl = 'postgres://me:hunter2@h/d'", &[]),
+        refused("[store]\nurl = 'postgres://me:hunter2@h/d'\npostgres.migrate = 3", &[]),
+        refused("[store.postgres]\npassword = ['hunter2']", &[]),
     ];
     for error in errors {
         assert!(!error.contains("hunter2"), "{error}");

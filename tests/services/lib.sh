@@ -2,7 +2,12 @@
 
 # Every service that `tests/run` and `up` start, with the variable that says it is there already.
 # A new one is a script beside this file and a word here.
-services=(rabbitmq:VERDICT_TEST_AMQP pubsub:VERDICT_TEST_PUBSUB)
+services=(
+    postgres:VERDICT_TEST_POSTGRES
+    pubsub:VERDICT_TEST_PUBSUB
+    rabbitmq:VERDICT_TEST_AMQP
+    firestore:VERDICT_TEST_FIRESTORE
+)
 
 # A service's script sources this file, defines
 #   need         fails, saying what to install, when the service cannot be had
@@ -10,6 +15,7 @@ services=(rabbitmq:VERDICT_TEST_AMQP pubsub:VERDICT_TEST_PUBSUB)
 #   launch       becomes the server (exec), with its files in $dir
 #   is_ready     whether it takes requests
 #   exports      prints the variables that the tests read
+#   farewell     the signal that ends the server, when it is not TERM (a variable)
 # and calls `service "$@"`:
 #   run DIR      serves until SIGTERM, or until standard input ends: so it goes with whoever holds
 #                the other end of the pipe, however that one ends. DIR/ready appears (holding the
@@ -50,7 +56,7 @@ runs() {
 # and files by then, and lingers.
 end_server() {
     kill -CONT "$server" 2>/dev/null || true
-    kill -TERM "$server" 2>/dev/null || true
+    kill -"${farewell:-TERM}" "$server" 2>/dev/null || true
     for _ in {1..40}; do
         runs "$server" || break
         sleep 0.05

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     base::Timestamp,
-    checkpoint::rules,
+    checkpoint::{rules, waves::waves},
     db::{DbError, Lane, Rows, Tx},
     graph::store::{Append, Hold, StoreError},
 };
@@ -27,7 +27,7 @@ impl Lane for Appends {
 
     async fn run(tx: &mut Tx<'_>, ops: &[Append]) -> Result<Vec<Answer>, DbError> {
         let mut answers = Vec::with_capacity(ops.len());
-        for wave in rows::waves(ops, |op| (&op.lease.run, None)) {
+        for wave in waves(ops, |op| (&op.lease.run, None)) {
             answers.extend(append(tx, wave).await?);
         }
         Ok(answers)

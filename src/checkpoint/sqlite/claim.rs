@@ -4,7 +4,7 @@ use std::{collections::HashSet, sync::LazyLock, time::Duration};
 
 use super::{codec::number, rows};
 use crate::{
-    checkpoint::rules,
+    checkpoint::{rules, waves::waves},
     db::{DbError, Lane, Rows, Tx},
     graph::store::{Claim, Claimed, Lease, RunId, StoreError},
 };
@@ -17,7 +17,7 @@ impl Lane for Claims {
 
     async fn run(tx: &mut Tx<'_>, ops: &[Claim]) -> Result<Vec<Claimed>, DbError> {
         let mut answers = Vec::with_capacity(ops.len());
-        for wave in rows::waves(ops, |op| (&op.run, None)) {
+        for wave in waves(ops, |op| (&op.run, None)) {
             let ids: Vec<&RunId> = wave.iter().map(|op| &op.run).collect();
             let mut found = rows::find(tx, &ids).await?;
             let mut taken = Vec::new();
@@ -46,7 +46,7 @@ impl Lane for Renewals {
 
     async fn run(tx: &mut Tx<'_>, ops: &[Self::Op]) -> Result<Vec<Self::Answer>, DbError> {
         let mut answers = Vec::with_capacity(ops.len());
-        for wave in rows::waves(ops, |(lease, _)| (&lease.run, None)) {
+        for wave in waves(ops, |(lease, _)| (&lease.run, None)) {
             let kept = renew(tx, wave).await?;
             for (lease, _) in wave {
                 answers.push(if kept.contains(lease.run.as_str()) {

@@ -4,13 +4,15 @@ use std::time::Duration;
 
 use sqlx::{Row as _, sqlite::SqliteRow};
 
+pub(super) use crate::checkpoint::codec::{REASONS, STATES, code, number, run_id, status};
 use crate::{
     base::Timestamp,
-    checkpoint::rules::LastBatch,
-    graph::store::{Head, Holder, LetterReason, LetterState, RunId, RunStatus},
+    checkpoint::{
+        codec::{Decoded, holder, natural, nth, random},
+        rules::LastBatch,
+    },
+    graph::store::{Head, RunStatus},
 };
-
-type Decoded<T> = Result<T, sqlx::Error>;
 
 /// The columns of a run, in the order [`Row::read`] takes them.
 macro_rules! columns {
@@ -54,80 +56,19 @@ impl Row {
         };
         let batch = row.try_get::<Option<&[u8]>, _>(19)?;
         let last = match batch {
-            Some(batch) => Some((u128::from_be_bytes(bytes16(batch)?), whole(row, 20)?)),
+            Some(batch) => Some((random(batch)?, whole(row, 20)?)),
             None => None,
         };
         Ok(Self { n: row.try_get(0)?, head, last })
     }
 }
 
-fn holder(owner: Option<String>, expires: Option<i64>) -> Option<Holder> {
-    Some(Holder { owner: owner?, expires: Timestamp(expires?) })
-}
-
-fn bytes16(bytes: &[u8]) -> Decoded<[u8; 16]> {
-    bytes.try_into().map_err(|e| sqlx::Error::Decode(Box::new(e)))
-}
-
-pub(super) fn run_id(text: &str) -> Decoded<RunId> {
-    text.parse().map_err(|e| sqlx::Error::Decode(Box::new(e)))
-}
-
 /// A number that cannot be negative.
 pub(super) fn whole<T: TryFrom<i64>>(row: &SqliteRow, column: usize) -> Decoded<T> {
-    let number = row.try_get::<i64, _>(column)?;
-    number.try_into().map_err(|_| unreadable(column, number))
+    natural(column, row.try_get(column)?)
 }
 
 /// A place in a list.
 pub(super) fn listed<T: Copy>(list: &[T], row: &SqliteRow, column: usize) -> Decoded<T> {
-    let number = row.try_get::<i64, _>(column)?;
-    let found = usize::try_from(number).ok().and_then(|at| list.get(at));
-    found.copied().ok_or_else(|| unreadable(column, number))
-}
-
-fn unreadable(column: usize, number: i64) -> sqlx::Error {
-    sqlx::Error::Decode(format!("column {column} holds {number}, which means nothing").into())
-}
-
-/// The number of a thing in its list.
-pub(super) fn code<T: PartialEq>(list: &[T], thing: &T) -> i64 {
-    list.iter().position(|one| one == thing).map_or(-1, number)
-}
-
-pub(super) fn status(status: RunStatus) -> i64 {
-    code(&RunStatus::ALL, &status)
-}
-
-/// SQLite's integers are signed; nothing counted here comes near their end.
-pub(super) fn number<T: TryInto<i64>>(number: T) -> i64 {
-    number.try_into().unwrap_or(i64::MAX)
-}
-
-/// Persisted as their places: only ever add at the end.
-pub(super) const REASONS: [LetterReason; 6] = [
-    LetterReason::Undecodable,
-    LetterReason::UnknownWorkflow,
-    LetterReason::UnsupportedVersion,
-    LetterReason::Permanent,
-    LetterReason::AttemptsExhausted,
-    LetterReason::BrokerLimit,
-];
-
-/// Persisted as their places: only ever add at the end.
-pub(super) const STATES: [LetterState; 3] =
-    [LetterState::Open, LetterState::Replayed, LetterState::Discarded];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_numbers_in_files_out_there_keep_their_meaning() {
-        let words = RunStatus::ALL.map(RunStatus::as_str).join(" ");
-        assert_eq!(words, "queued running parked completed failed superseded cancelled");
-        assert_eq!(status(RunStatus::Running), 1, "the partial index says so too");
-        let ended = |status: &RunStatus| status.is_final() == (code(&RunStatus::ALL, status) >= 3);
-        assert!(RunStatus::ALL.iter().all(ended), "the partial index says so too");
-    }
+    nth(list, column, row.try_get(column)?)
 }

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     base::Timestamp,
-    checkpoint::rules,
+    checkpoint::{rules, waves::waves},
     db::{DbError, Lane, Rows, Tx},
     graph::store::{Head, Lease, NewRun, Opened, RunId, RunStatus},
 };
@@ -25,7 +25,7 @@ impl Lane for Opens {
     async fn run(tx: &mut Tx<'_>, ops: &[NewRun]) -> Result<Vec<Opened>, DbError> {
         let mut answers = Vec::with_capacity(ops.len());
         // An id and a subject may be spelled alike; that only cuts one time too often.
-        for wave in rows::waves(ops, |op| (op.id.as_str(), op.subject.as_deref())) {
+        for wave in waves(ops, |op| (op.id.as_str(), op.subject.as_deref())) {
             let others = others(tx, wave).await?;
             if meet(wave, &others) {
                 for alone in wave.chunks(1) {

@@ -1,10 +1,6 @@
 //! Reading and writing runs, records and interrupts, many at a time.
 
-use std::{
-    collections::{HashMap, HashSet},
-    hash::Hash,
-    sync::LazyLock,
-};
+use std::{collections::HashMap, sync::LazyLock};
 
 use bytes::Bytes;
 use sqlx::{Row as _, Sqlite, query::Query, sqlite::SqliteArguments};
@@ -38,26 +34,6 @@ pub(super) fn place(n: i64, seq: u64) -> i64 {
 /// The last row id records of run number `n` may have.
 pub(super) fn last_place(n: i64) -> i64 {
     place(n, (1 << RECORD_BITS) - 1)
-}
-
-/// Cuts `ops` where one touches what another before it in the same piece touches.
-pub(super) fn waves<'t, T, K: Hash + Eq>(
-    mut ops: &'t [T],
-    touches: impl Fn(&'t T) -> (K, Option<K>),
-) -> Vec<&'t [T]> {
-    let mut waves = Vec::new();
-    while !ops.is_empty() {
-        let mut seen = HashSet::with_capacity(ops.len());
-        let mut fresh = |op: &'t T| {
-            let (first, second) = touches(op);
-            seen.insert(first) && second.is_none_or(|second| seen.insert(second))
-        };
-        let len = ops.iter().position(|op| !fresh(op)).unwrap_or(ops.len());
-        let (wave, rest) = ops.split_at(len);
-        waves.push(wave);
-        ops = rest;
-    }
-    waves
 }
 
 /// The runs with these ids, where they are there.
@@ -235,18 +211,4 @@ pub(super) async fn ask(tx: &mut Tx<'_>, asks: &[Ask<'_>]) -> Result<(), DbError
         query.execute(tx.conn()).await?;
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_wave_touches_a_thing_twice_and_none_is_left_out() {
-        let ops = [(1, None), (2, Some(3)), (3, None), (4, None), (4, None), (5, Some(1))];
-        let waves = waves(&ops, |op| *op);
-        let cut: Vec<usize> = waves.iter().map(|wave| wave.len()).collect();
-        assert_eq!(cut, [2, 2, 2]);
-        assert_eq!(waves.concat(), ops);
-    }
 }

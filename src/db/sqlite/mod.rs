@@ -65,6 +65,7 @@ pub struct Sqlite {
     clock: Clock,
     readers: SqlitePool,
     writer: mpsc::UnboundedSender<Command>,
+    migrated: Option<i64>,
 }
 
 impl Sqlite {
@@ -81,6 +82,11 @@ impl Sqlite {
     /// The file's path.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The schema version that opening found, if it was an older one; 0 for a new file.
+    pub fn migrated_from(&self) -> Option<i64> {
+        self.migrated
     }
 
     /// The clock it was opened with.

@@ -26,10 +26,13 @@ pub(super) async fn open(path: &Path, options: SqliteOptions) -> Result<Sqlite, 
         switch_to_wal(&mut conn, options.busy_timeout).await?;
         schema::migrate(&mut conn, path).await
     };
-    if let Err(error) = ready.await {
-        let _ = conn.close().await;
-        return Err(error.on(path));
-    }
+    let migrated = match ready.await {
+        Ok(from) => from,
+        Err(error) => {
+            let _ = conn.close().await;
+            return Err(error.on(path));
+        }
+    };
     let readers = SqlitePoolOptions::new()
         .max_connections(options.readers.max(1))
         .test_before_acquire(false)
@@ -40,7 +43,7 @@ pub(super) async fn open(path: &Path, options: SqliteOptions) -> Result<Sqlite, 
     let writer =
         Writer { path: path.clone(), options: connect, clock: clock.clone(), conn: Some(conn) };
     tokio::spawn(writer.run(inbox));
-    Ok(Sqlite { path, clock, readers, writer: sender })
+    Ok(Sqlite { path, clock, readers, writer: sender, migrated })
 }
 
 fn make_folder(path: &Path) -> Result<(), DbError> {

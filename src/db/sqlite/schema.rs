@@ -16,10 +16,14 @@ const APPLICATION_ID: i32 = 0x7672_6474;
 pub const VERSION: i64 = STEPS.len() as i64;
 
 /// Brings the file to [`VERSION`], in one immediate transaction: of several processes opening a
-/// new file at once, one does it and the others find it done.
-pub(super) async fn migrate(conn: &mut SqliteConnection, path: &Path) -> Result<(), DbError> {
+/// new file at once, one does it and the others find it done. Answers the version before, if it was
+/// another.
+pub(super) async fn migrate(
+    conn: &mut SqliteConnection,
+    path: &Path,
+) -> Result<Option<i64>, DbError> {
     if check(conn, path).await? == VERSION {
-        return Ok(());
+        return Ok(None);
     }
     let mut tx = conn.begin_with("BEGIN IMMEDIATE").await?;
     let from = check(&mut tx, path).await?;
@@ -28,7 +32,8 @@ pub(super) async fn migrate(conn: &mut SqliteConnection, path: &Path) -> Result<
     }
     let mark = format!("PRAGMA application_id={APPLICATION_ID}; PRAGMA user_version={VERSION}");
     tx.execute(sqlx::raw_sql(sqlx::AssertSqlSafe(mark))).await?;
-    Ok(tx.commit().await?)
+    tx.commit().await?;
+    Ok((from < VERSION).then_some(from))
 }
 
 /// The file's version, if this build can use the file at all.

@@ -1,11 +1,11 @@
-//! Killed at random instants. `VERDICT_TEST_KILLS` says how often (25), `VERDICT_TEST_SEED` when.
+//! Killed at random instants. `VERDICT_TEST_KILLS` says how often, `VERDICT_TEST_SEED` when.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
 use super::fixture::{only_run, repository, review_of};
-use crate::support::{Machine, pass};
+use crate::support::{Database, Machine, pass};
 
 /// A number from the environment.
 pub fn wanted(variable: &str, default: u64) -> u64 {
@@ -16,6 +16,26 @@ pub fn wanted(variable: &str, default: u64) -> u64 {
 /// left alone.
 #[tokio::test]
 async fn killed_at_random_instants_ends_the_same() {
+    rounds(25, async || Machine::new()).await;
+}
+
+/// The same, with the runs on a server that outlives every process.
+#[tokio::test]
+async fn killed_at_random_instants_ends_the_same_on_a_server() {
+    let database = Database::shared().await;
+    let url = database.url();
+    let machine = || Machine::new().set("store.url", &url);
+    assert_eq!(machine().run(&["migrate"]).code, Some(0));
+    rounds(6, async || {
+        database.empty().await;
+        machine()
+    })
+    .await;
+    database.finish().await;
+}
+
+/// `machine` makes one without any runs.
+async fn rounds(kills: u64, machine: impl AsyncFn() -> Machine) {
     let repo = repository();
     let path = repo.path().display().to_string();
     let input = serde_json::json!({"repo": &path, "base": "HEAD~1", "head": "HEAD"}).to_string();
@@ -24,19 +44,19 @@ async fn killed_at_random_instants_ends_the_same() {
     let (mut life, mut undisturbed) = (Duration::MAX, None);
     // The shortest of a few lives, so that a busy machine does not make every kill come too late.
     for _ in 0..3 {
-        let (machine, began) = (Machine::new(), Instant::now());
+        let (machine, began) = (machine().await, Instant::now());
         let review = review_of(&machine.run(&review).stdout);
         life = life.min(began.elapsed());
         undisturbed = Some((review, only_run(&machine)));
     }
     let (wanted_review, outcome) = undisturbed.unwrap();
 
-    let kills = wanted("VERDICT_TEST_KILLS", 25);
+    let kills = wanted("VERDICT_TEST_KILLS", kills);
     let mut random = fastrand::Rng::with_seed(wanted("VERDICT_TEST_SEED", 7));
     let (mut killed, mut late, mut rounds) = (0, 0, 0);
     while killed < kills {
         rounds += 1;
-        let machine = Machine::new();
+        let machine = machine().await;
         let file = machine.text("input.json", &input);
         let run = ["run", "review", "--input", &file, "--key", "mine"];
         let args: &[&str] = if rounds % 2 == 0 { &run } else { &review };

@@ -12,8 +12,8 @@ use sqlx::{ConnectOptions, Connection, sqlite::SqliteConnectOptions};
 use tempfile::TempDir;
 use verdict::{
     base::{Clock, ManualClock, Timestamp},
-    checkpoint::{Memory, SqliteStore},
-    db::{Sqlite, SqliteOptions},
+    checkpoint::{Memory, PostgresStore, SqliteStore},
+    db::{Postgres, Sqlite, SqliteOptions},
     graph::{
         ClaimHow, Execute, Meta, NewSpec, Ran, ReopenFrom, RunId, Runtime, Stop,
         store::{Claimed, Head, Lease, Resumed, Store},
@@ -21,6 +21,7 @@ use verdict::{
 };
 
 use super::support::{Add, TestGraph, Words, execute};
+use crate::support::{Database, Firestore};
 
 pub const START: Timestamp = Timestamp(1_700_000_000_000);
 
@@ -29,15 +30,44 @@ pub struct Bench {
     pub runtime: Runtime,
     pub hand: ManualClock,
     clock: Clock,
-    file: Option<(TempDir, PathBuf)>,
+    kept: Kept,
+}
+
+/// Where the runs of a bench are.
+enum Kept {
+    Memory,
+    /// In one file of the folder.
+    File(TempDir),
+    Postgres(Server),
+    Firestore(Firestore),
+}
+
+/// A database, and who has it open.
+struct Server {
+    database: Database,
+    open: Mutex<Vec<Postgres>>,
+}
+
+impl Server {
+    /// As one process, or another, opens it.
+    async fn store(&self, process: usize) -> Arc<dyn Store> {
+        if let Some(db) = self.open.lock().unwrap().get(process) {
+            return Arc::new(PostgresStore::new(db.clone()));
+        }
+        let db = Postgres::open(&self.database.url(), Default::default()).await.unwrap();
+        self.open.lock().unwrap().push(db.clone());
+        Arc::new(PostgresStore::new(db))
+    }
 }
 
 /// Runs the test on every store.
 pub async fn on_each(test: impl AsyncFn(&Bench)) {
-    for bench in [Bench::memory(), Bench::sqlite().await] {
+    let far = [Bench::postgres().await, Bench::firestore().await];
+    for bench in [Bench::memory(), Bench::sqlite().await].into_iter().chain(far) {
         // Shown only when the test fails.
-        println!("on {}", if bench.file.is_some() { "SQLite" } else { "memory" });
+        println!("on {}", bench.name());
         Box::pin(test(&bench)).await;
+        bench.done().await;
     }
 }
 
@@ -45,31 +75,81 @@ impl Bench {
     pub fn memory() -> Self {
         let (clock, hand) = Clock::manual(START);
         let store = Arc::new(Memory::new(clock.clone()));
-        Self { runtime: Runtime::new(store, clock.clone(), "one"), hand, clock, file: None }
+        Self::on(Kept::Memory, store, clock, hand)
     }
 
     pub async fn sqlite() -> Self {
         let (clock, hand) = Clock::manual(START);
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("runs.db");
-        let store = open_file(&path, &clock).await;
-        let runtime = Runtime::new(store, clock.clone(), "one");
-        Self { runtime, hand, clock, file: Some((folder, path)) }
+        let store = open_file(&file_in(&folder), &clock).await;
+        Self::on(Kept::File(folder), store, clock, hand)
     }
 
-    /// The same runs as another process sees them: another name and, on a file, another handle.
+    pub async fn firestore() -> Self {
+        let (clock, hand) = Clock::manual(START);
+        let server = Firestore::shared();
+        let store = Arc::new(server.store(Some(clock.clone())).await);
+        Self::on(Kept::Firestore(server), store, clock, hand)
+    }
+
+    pub async fn postgres() -> Self {
+        let (clock, hand) = Clock::manual(START);
+        let server = Server { database: Database::shared().await, open: Mutex::default() };
+        // No test here cuts the power, and each waits for hundreds of commits.
+        let name = server.database.name();
+        let relaxed = format!("ALTER DATABASE \"{name}\" SET synchronous_commit = off");
+        server.database.command(&relaxed).await;
+        let store = server.store(0).await;
+        server.database.still(START.0).await;
+        Self::on(Kept::Postgres(server), store, clock, hand)
+    }
+
+    fn on(kept: Kept, store: Arc<dyn Store>, clock: Clock, hand: ManualClock) -> Self {
+        Self { runtime: Runtime::new(store, clock.clone(), "one"), hand, clock, kept }
+    }
+
+    fn name(&self) -> &'static str {
+        match &self.kept {
+            Kept::Memory => "memory",
+            Kept::File(_) => "SQLite",
+            Kept::Postgres(_) => "PostgreSQL",
+            Kept::Firestore(_) => "Firestore",
+        }
+    }
+
+    /// Lets the store's time pass, and everybody's.
+    pub async fn pass(&self, by: Duration) {
+        self.hand.advance(by);
+        if let Kept::Postgres(server) = &self.kept {
+            server.database.set_clock(self.clock.now().0).await;
+        }
+    }
+
+    /// Ends every test of it.
+    pub async fn done(self) {
+        let Kept::Postgres(Server { database, open }) = self.kept else { return };
+        let open = std::mem::take(&mut *open.lock().unwrap());
+        for db in open {
+            db.close().await;
+        }
+        database.finish().await;
+    }
+
+    /// The same runs as another process sees them: another name and another handle.
     pub async fn elsewhere(&self) -> Runtime {
-        let store = match &self.file {
-            Some((_, path)) => open_file(path, &self.clock).await,
-            None => self.runtime.store.clone(),
+        let store: Arc<dyn Store> = match &self.kept {
+            Kept::Memory => self.runtime.store.clone(),
+            Kept::File(folder) => open_file(&file_in(folder), &self.clock).await,
+            Kept::Postgres(server) => server.store(1).await,
+            Kept::Firestore(server) => Arc::new(server.store(Some(self.clock.clone())).await),
         };
         Runtime::new(store, self.clock.clone(), "other")
     }
 
     /// Changes the file behind the store's back.
     pub async fn sql(&self, statement: &'static str) {
-        let (_, path) = self.file.as_ref().unwrap();
-        let options = SqliteConnectOptions::new().filename(path);
+        let Kept::File(folder) = &self.kept else { panic!("not on a file") };
+        let options = SqliteConnectOptions::new().filename(file_in(folder));
         let mut conn = options.connect().await.unwrap();
         sqlx::query(statement).execute(&mut conn).await.unwrap();
         conn.close().await.unwrap();
@@ -128,6 +208,10 @@ impl Bench {
         let size = records.iter().map(|r| r.meta.len() + r.payload.as_ref().map_or(0, |p| p.len()));
         size.sum()
     }
+}
+
+fn file_in(folder: &TempDir) -> PathBuf {
+    folder.path().join("runs.db")
 }
 
 async fn open_file(path: &std::path::Path, clock: &Clock) -> Arc<dyn Store> {

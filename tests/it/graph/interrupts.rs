@@ -350,7 +350,7 @@ async fn a_parked_task_wakes_at_its_time() {
         let head = bench.head(&id).await;
         assert_eq!((head.status, head.not_before), (RunStatus::Parked, Some(until)));
         assert_eq!(bench.run(&graph, &id).await.stop, Stop::Waiting(Some(until)));
-        bench.hand.advance(MINUTE);
+        bench.pass(MINUTE).await;
         let due = bench.runtime.store.due(std::time::Duration::ZERO, 10).await.unwrap();
         assert_eq!(due.len(), 1);
         let ran = bench.run(&graph, &id).await;

@@ -112,7 +112,7 @@ async fn a_run_taken_over_is_the_new_holders() {
             let elsewhere = bench.elsewhere().await;
             let held = elsewhere.claim(&id, ClaimHow::default()).await.unwrap();
             assert!(matches!(held, Claimed::Held(holder) if holder.owner == "one"));
-            bench.hand.advance(MINUTE);
+            bench.pass(MINUTE).await;
             let other = on(&elsewhere, execute(&diamond()), &id).await;
             door.open();
             other

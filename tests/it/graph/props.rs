@@ -66,12 +66,18 @@ async fn disturbed(bench: &Bench, plan: &Plan, crashes: &[(u64, u64)]) -> (RunId
 }
 
 async fn check(bench: Bench, plan: &Plan, crashes: &[(u64, u64)]) -> TestCaseResult {
-    let (_, undisturbed) = disturbed(&bench, plan, &[]).await;
+    let checked = ends_alike(&bench, plan, crashes).await;
+    bench.done().await;
+    checked
+}
+
+async fn ends_alike(bench: &Bench, plan: &Plan, crashes: &[(u64, u64)]) -> TestCaseResult {
+    let (_, undisturbed) = disturbed(bench, plan, &[]).await;
     prop_assert_eq!(&undisturbed.stop, &Stop::Completed);
-    let (id, ran) = disturbed(&bench, plan, crashes).await;
+    let (id, ran) = disturbed(bench, plan, crashes).await;
     prop_assert!(over(&ran), "{:?}", ran.stop);
     prop_assert_eq!(end(&ran), end(&undisturbed));
-    prefixes(log(&bench, &id).await, &ran)
+    prefixes(log(bench, &id).await, &ran)
 }
 
 /// Every beginning of a real log is legal, and a machine fed step by step agrees with one that
@@ -209,6 +215,12 @@ proptest! {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases.div_ceil(16)))]
+
+    /// On PostgreSQL.
+    #[test]
+    fn crashes_and_order_change_nothing_on_a_server(plan in plan(), crashes in crashes()) {
+        block_on(async { check(Bench::postgres().await, &plan, &crashes).await })?;
+    }
 
     /// On SQLite.
     #[test]

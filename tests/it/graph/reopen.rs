@@ -202,7 +202,7 @@ async fn a_visit_fills_what_is_missing() {
         let head = bench.head(&id).await;
         assert_eq!((head.status, head.not_before), (RunStatus::Completed, Some(at)));
 
-        bench.hand.advance(MINUTE);
+        bench.pass(MINUTE).await;
         let ran = bench.run(&graph, &id).await;
         assert_eq!(words(&ran), ["revisit", "ingest", "a", "b", "c", "judge"]);
         assert_eq!(ran.machine.failures(), []);
@@ -265,7 +265,7 @@ async fn a_broken_step_is_cured_by_a_rewind() {
             };
             assert_eq!((step, node), (2, None));
             assert_eq!(fault.message, "invalid update: field `level`: expected at most 100");
-            bench.hand.advance(MINUTE);
+            bench.pass(MINUTE).await;
         }
         let cured = broken.replace("c", level(40)).unwrap();
         let ran = bench.reopen(&cured, &id, ReopenFrom::Node("c".to_owned())).await;

@@ -1,19 +1,28 @@
 //! Places to store in, and short ways to say what is stored.
 
-use std::{any::Any, path::Path, sync::Arc, time::Duration};
+use std::{
+    any::Any,
+    path::Path,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use bytes::Bytes;
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, LocalBoxFuture};
+use sqlx::Connection as _;
 use tempfile::TempDir;
+use tokio::sync::Mutex as AsyncMutex;
 use verdict::{
     base::{Clock, ManualClock, Timestamp, keyed::Keyed},
-    checkpoint::{Memory, SqliteStore},
-    db::{Sqlite, SqliteOptions},
+    checkpoint::{FirestoreStore, Memory, PostgresStore, SqliteStore},
+    db::{Postgres, PostgresOptions, Sqlite, SqliteOptions},
     graph::store::{
         Append, Claim, ClaimAs, Claimed, Head, HeadChange, Hold, Lease, Letter, LetterReason,
         LetterState, NewRun, Opened, RunId, RunStatus, Store, StoreError, StoredRecord,
     },
 };
+
+use crate::support::{Database, Pooler};
 
 pub const START: Timestamp = Timestamp(1_700_000_000_000);
 pub const TTL: Duration = Duration::from_secs(60);
@@ -25,14 +34,26 @@ pub struct Place {
     pub keyed: Arc<dyn Keyed>,
     clock: Clock,
     hand: ManualClock,
-    close: Box<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>,
+    /// Tells a clock elsewhere what time it is.
+    tell: Option<Tell>,
+    close: Box<dyn Fn() -> LocalBoxFuture<'static, ()> + Send + Sync>,
     _keep: Box<dyn Any + Send + Sync>,
 }
+
+type Tell = Box<dyn Fn(Timestamp) -> BoxFuture<'static, ()> + Send + Sync>;
 
 impl Place {
     /// Lets the store's time pass.
     pub async fn pass(&self, by: Duration) {
         self.hand.advance(by);
+        if let Some(tell) = &self.tell {
+            tell(self.now()).await;
+        }
+    }
+
+    /// Whether what is sent together is done in the order it was sent.
+    pub fn keeps_order(&self) -> bool {
+        self.tell.is_none()
     }
 
     pub fn now(&self) -> Timestamp {
@@ -91,8 +112,8 @@ impl Place {
 pub async fn memory() -> Place {
     let (clock, hand) = Clock::manual(START);
     let store = Arc::new(Memory::new(clock.clone()));
-    let close = Box::new(|| -> BoxFuture<'static, ()> { Box::pin(async {}) });
-    Place { keyed: store.clone(), store, clock, hand, close, _keep: Box::new(()) }
+    let close = Box::new(|| -> LocalBoxFuture<'static, ()> { Box::pin(async {}) });
+    Place { keyed: store.clone(), store, clock, hand, tell: None, close, _keep: Box::new(()) }
 }
 
 pub async fn sqlite_file() -> Place {
@@ -100,11 +121,80 @@ pub async fn sqlite_file() -> Place {
     let (clock, hand) = Clock::manual(START);
     let db = open_db(folder.path(), clock.clone()).await;
     let store = Arc::new(SqliteStore::new(db.clone()));
-    let close = Box::new(move || -> BoxFuture<'static, ()> {
+    let close = Box::new(move || -> LocalBoxFuture<'static, ()> {
         let db = db.clone();
         Box::pin(async move { db.close().await.unwrap() })
     });
-    Place { keyed: store.clone(), store, clock, hand, close, _keep: Box::new(folder) }
+    Place { keyed: store.clone(), store, clock, hand, tell: None, close, _keep: Box::new(folder) }
+}
+
+/// On a database of its own, with a clock that stands still.
+pub async fn postgres_server() -> Place {
+    let database = Database::shared().await;
+    let db = Postgres::open(&database.url(), PostgresOptions::default()).await.unwrap();
+    on_postgres(database, db, || Box::pin(async {})).await
+}
+
+/// The same behind a pooler in transaction mode.
+pub async fn postgres_pooled() -> Place {
+    let database = Database::shared().await;
+    let pooler = Pooler::before(&database).await;
+    let options = PostgresOptions { prepared_statements: false, ..PostgresOptions::default() };
+    let url = database.url_through(pooler.address());
+    let db = Postgres::open(&url, options).await.unwrap();
+    let pooler = Mutex::new(Some(pooler));
+    let end = move || -> LocalBoxFuture<'static, ()> {
+        let pooler = pooler.lock().unwrap().take();
+        Box::pin(async move { pooler.unwrap().finish().await })
+    };
+    on_postgres(database, db, end).await
+}
+
+async fn on_postgres(
+    database: Database,
+    db: Postgres,
+    end: impl Fn() -> LocalBoxFuture<'static, ()> + Send + Sync + 'static,
+) -> Place {
+    let (clock, hand) = Clock::manual(START);
+    let store = Arc::new(PostgresStore::new(db.clone()));
+    database.still(clock.now().0).await;
+    let conn = Arc::new(AsyncMutex::new(Some(database.connect().await)));
+    let ours = conn.clone();
+    let tell: Tell = Box::new(move |Timestamp(at)| {
+        let conn = ours.clone();
+        Box::pin(async move {
+            let set = sqlx::query("UPDATE public.hand SET at = $1").bind(at);
+            set.execute(conn.lock().await.as_mut().unwrap()).await.unwrap();
+        })
+    });
+    let database = Arc::new(Mutex::new(Some(database)));
+    let close = Box::new(move || -> LocalBoxFuture<'static, ()> {
+        let (db, conn, ended) = (db.clone(), conn.clone(), end());
+        let database = database.lock().unwrap().take().unwrap();
+        Box::pin(async move {
+            db.close().await;
+            ended.await;
+            conn.lock().await.take().unwrap().close().await.unwrap();
+            database.finish().await;
+        })
+    });
+    Place { keyed: store.clone(), store, clock, hand, tell: Some(tell), close, _keep: Box::new(()) }
+}
+
+pub async fn firestore_emulator() -> Place {
+    let server = crate::support::Firestore::shared();
+    let (clock, hand) = Clock::manual(START);
+    let store = Arc::new(open_firestore(&server, Some(clock.clone())).await);
+    let close = Box::new(|| -> LocalBoxFuture<'static, ()> { Box::pin(async {}) });
+    Place { keyed: store.clone(), store, clock, hand, tell: None, close, _keep: Box::new(()) }
+}
+
+/// A store in the server's project, which tells the time by `clock`, if any.
+pub async fn open_firestore(
+    server: &crate::support::Firestore,
+    clock: Option<Clock>,
+) -> FirestoreStore {
+    server.store(clock).await
 }
 
 pub async fn open_db(folder: &Path, clock: Clock) -> Sqlite {

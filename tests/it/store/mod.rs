@@ -6,12 +6,14 @@
 mod append;
 mod claim;
 mod due;
+mod firestore;
 mod harness;
 mod keyed;
 mod letters;
 mod list;
 mod model;
 mod open;
+mod postgres;
 mod processes;
 mod race;
 mod remove;
@@ -22,6 +24,9 @@ macro_rules! suite {
     ($($area:ident: $($case:ident)+;)+) => {
         suite!(@store memory; $($area: $($case)+;)+);
         suite!(@store sqlite_file; $($area: $($case)+;)+);
+        suite!(@store postgres_server; $($area: $($case)+;)+);
+        suite!(@store postgres_pooled; $($area: $($case)+;)+);
+        suite!(@store firestore_emulator; $($area: $($case)+;)+);
     };
     (@store $store:ident; $($area:ident: $($case:ident)+;)+) => {
         mod $store {

@@ -210,6 +210,29 @@ async fn all<T: Debug>(calls: impl IntoIterator<Item = impl Future<Output = T>>)
     format!("{:?}", join_all(calls).await)
 }
 
+async fn debug<T: Debug>(
+    place: &Place,
+    calls: impl IntoIterator<Item = impl Future<Output = T>>,
+) -> String {
+    format!("{:?}", in_order(place, calls).await)
+}
+
+/// The calls of a step whose order counts: together where the place keeps their order, else one
+/// behind the other.
+async fn in_order<T>(
+    place: &Place,
+    calls: impl IntoIterator<Item = impl Future<Output = T>>,
+) -> Vec<T> {
+    if place.keeps_order() {
+        return join_all(calls).await;
+    }
+    let mut answers = Vec::new();
+    for call in calls {
+        answers.push(call.await);
+    }
+    answers
+}
+
 /// Does the step; answers what was answered, in words, and adds the leases it won to `won`.
 async fn does(place: &Place, ready: &Ready, won: &mut Vec<Lease>) -> String {
     let (store, keyed) = (&place.store, &place.keyed);
@@ -217,7 +240,7 @@ async fn does(place: &Place, ready: &Ready, won: &mut Vec<Lease>) -> String {
     match &ready.step {
         Step::Open(opens) => {
             let calls = opens.iter().map(|open| store.open(new_run(open, place)));
-            let opened = join_all(calls).await;
+            let opened = in_order(place, calls).await;
             won.extend(opened.iter().flatten().filter_map(|opened| opened.lease.clone()));
             format!("{opened:?}")
         }
@@ -226,7 +249,7 @@ async fn does(place: &Place, ready: &Ready, won: &mut Vec<Lease>) -> String {
                 let (early, reopen) = (*early, *reopen);
                 store.claim(Claim { early, reopen, ..claim(&n.to_string()) })
             });
-            let claimed = join_all(calls).await;
+            let claimed = in_order(place, calls).await;
             for claimed in claimed.iter().flatten() {
                 if let Claimed::Yours(lease, _) = claimed {
                     won.push(lease.clone());
@@ -239,45 +262,61 @@ async fn does(place: &Place, ready: &Ready, won: &mut Vec<Lease>) -> String {
         }
         Step::Append(_) => all(ready.appends.iter().map(|op| store.append(op.clone()))).await,
         Step::Resume(answers) => {
-            all(answers.iter().map(|(n, interrupt)| async move {
-                let value = format!("{n}{interrupt}");
-                let record = record(&value);
-                store.resume(&name(n), &interrupt.to_string(), value.into(), record).await
-            }))
+            debug(
+                place,
+                answers.iter().map(|(n, interrupt)| async move {
+                    let value = format!("{n}{interrupt}");
+                    let record = record(&value);
+                    store.resume(&name(n), &interrupt.to_string(), value.into(), record).await
+                }),
+            )
             .await
         }
         Step::Cancel(runs) => {
-            all(runs.iter().map(|n| async move { store.cancel(&name(n), record("c")).await })).await
+            debug(
+                place,
+                runs.iter().map(|n| async move { store.cancel(&name(n), record("c")).await }),
+            )
+            .await
         }
         Step::Delete(runs) => {
-            all(runs.iter().map(|n| async move { store.delete(&name(n)).await })).await
+            debug(place, runs.iter().map(|n| async move { store.delete(&name(n)).await })).await
         }
         Step::Expire(age, limit) => format!("{:?}", store.expire(seconds(*age), *limit).await),
         Step::PutLetter(letters) => {
-            all(letters.iter().map(|n| store.put_letter(a_letter(*n, place)))).await
+            debug(place, letters.iter().map(|n| store.put_letter(a_letter(*n, place)))).await
         }
         Step::Confirm(n) => format!("{:?}", store.confirm_letter(&n.to_string()).await),
         Step::Settle(settles) => {
-            all(settles
-                .iter()
-                .map(|(n, state)| async move { store.settle_letter(&n.to_string(), *state).await }))
+            debug(
+                place,
+                settles.iter().map(|(n, state)| async move {
+                    store.settle_letter(&n.to_string(), *state).await
+                }),
+            )
             .await
         }
         Step::Put(puts) => {
-            all(puts.iter().map(|(n, life)| async move {
-                keyed.put("s", &n.to_string(), vec![*life].into(), seconds(*life)).await
-            }))
+            debug(
+                place,
+                puts.iter().map(|(n, life)| async move {
+                    keyed.put("s", &n.to_string(), vec![*life].into(), seconds(*life)).await
+                }),
+            )
             .await
         }
         Step::Take(takes) => {
-            all(takes.iter().map(|(n, life)| async move {
-                keyed.claim("s", &n.to_string(), vec![*life].into(), seconds(*life)).await
-            }))
+            debug(
+                place,
+                takes.iter().map(|(n, life)| async move {
+                    keyed.claim("s", &n.to_string(), vec![*life].into(), seconds(*life)).await
+                }),
+            )
             .await
         }
         Step::Spend(amounts) => {
             let budget = Budget { capacity: 8.0, per_second: 0.7 };
-            all(amounts.iter().map(|n| keyed.spend("s", "k", f64::from(*n), budget))).await
+            debug(place, amounts.iter().map(|n| keyed.spend("s", "k", f64::from(*n), budget))).await
         }
         Step::Sweep => format!("{:?}", keyed.sweep().await),
         Step::List(subject, statuses, limit) => {
@@ -313,27 +352,44 @@ async fn contents(place: &Place) -> String {
     words
 }
 
-async fn agree(steps: Vec<Step>) -> Result<(), TestCaseError> {
-    let (memory, other) = (memory().await, sqlite_file().await);
+async fn agree(steps: Vec<Step>, other: Place) -> Result<(), TestCaseError> {
+    let memory = memory().await;
+    let agreed = compare(steps, &memory, &other).await;
+    other.done().await;
+    agreed
+}
+
+async fn compare(steps: Vec<Step>, memory: &Place, other: &Place) -> Result<(), TestCaseError> {
     let mut known = Known::default();
     for step in steps {
-        let ready = known.ready(step, &memory).await;
-        let expected = does(&memory, &ready, &mut known.leases).await;
-        let found = does(&other, &ready, &mut Vec::new()).await;
+        let ready = known.ready(step, memory).await;
+        let expected = does(memory, &ready, &mut known.leases).await;
+        let found = does(other, &ready, &mut Vec::new()).await;
         prop_assert_eq!(expected, found, "{:?}", ready.step);
     }
-    prop_assert_eq!(contents(&memory).await, contents(&other).await);
-    other.done().await;
+    prop_assert_eq!(contents(memory).await, contents(other).await);
     Ok(())
+}
+
+/// One thread: what is sent together arrives in the order it was sent.
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_store_answers_as_memory_does(steps in vec(step(), 1..60)) {
-        // One thread: what is sent together arrives in the order it was sent.
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(agree(steps))?;
+    fn sqlite_answers_as_memory_does(steps in vec(step(), 1..60)) {
+        runtime().block_on(async { agree(steps, sqlite_file().await).await })?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn postgres_answers_as_memory_does(steps in vec(step(), 1..60)) {
+        runtime().block_on(async { agree(steps, postgres_server().await).await })?;
     }
 }

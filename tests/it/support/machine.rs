@@ -62,6 +62,12 @@ impl Machine {
         self
     }
 
+    /// A variable of the environment that is no setting.
+    pub fn with_variable(mut self, name: &str, value: &str) -> Self {
+        self.settings.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }

@@ -4,8 +4,10 @@
 //! process group of its own; whatever of the group is left when it goes out of scope is killed and
 //! reaped, also after a panic, and a group that outlives its leader fails the test.
 
+mod firestore;
 mod group;
 mod machine;
+mod postgres;
 mod process;
 mod proxy;
 mod pubsub;
@@ -13,7 +15,9 @@ mod rabbit;
 mod rest;
 mod service;
 
+pub use firestore::Firestore;
 pub use machine::Machine;
+pub use postgres::{Database, Pooler};
 pub use process::Process;
 pub use proxy::Proxy;
 pub use pubsub::Emulator;

@@ -45,6 +45,8 @@ struct Faults {
     /// Held while bytes are handed on: after `freeze` none are.
     gate: Mutex<()>,
     delay: Mutex<Duration>,
+    /// Answers that arrived later than this are kept.
+    answers: watch::Sender<Option<Instant>>,
     counts: Mutex<Counts>,
 }
 
@@ -63,6 +65,7 @@ impl Proxy {
             frozen: watch::Sender::new(false),
             gate: Mutex::default(),
             delay: Mutex::default(),
+            answers: watch::Sender::new(None),
             counts: Mutex::default(),
         };
         let address = port.local_addr().unwrap();
@@ -108,6 +111,12 @@ impl Proxy {
     /// Lets bytes that arrive from now on wait so long, each way.
     pub fn delay(&self, time: Duration) {
         *self.faults.delay.lock().unwrap() = time;
+    }
+
+    /// Only answers of the service that arrived here until then come through; the others are kept,
+    /// until this is called with a later time, or with none.
+    pub fn answers_until(&self, time: Option<Instant>) {
+        self.faults.answers.send_replace(time);
     }
 
     /// How many connections it has taken so far.
@@ -179,8 +188,8 @@ async fn connection(mut client: TcpStream, faults: &Faults, end: &CancellationTo
     let (from_server, to_server) = server.split();
     let both = async {
         tokio::try_join!(
-            carry(from_client, to_server, faults),
-            carry(from_server, to_client, faults)
+            carry(from_client, to_server, faults, None),
+            carry(from_server, to_client, faults, Some(faults.answers.subscribe()))
         )
     };
     if !matches!(end.run_until_cancelled(both).await, Some(Ok(_))) {
@@ -198,30 +207,46 @@ async fn thawed(faults: &Faults) {
     let _ = faults.frozen.subscribe().wait_for(|frozen| !frozen).await;
 }
 
+/// Until when what arrives may be handed on, if there is such a time.
+type Limit = watch::Receiver<Option<Instant>>;
+
+/// A piece of a stream, and when it came.
+type Chunk = (Instant, Duration, Bytes);
+
 /// One direction of a connection, to the end of its stream.
-async fn carry(mut from: ReadHalf<'_>, to: WriteHalf<'_>, faults: &Faults) -> io::Result<()> {
+async fn carry(
+    mut from: ReadHalf<'_>,
+    to: WriteHalf<'_>,
+    faults: &Faults,
+    limit: Option<Limit>,
+) -> io::Result<()> {
     let (sender, receiver) = mpsc::channel(256);
     let read = async move {
         let mut buffer = vec![0; 16 * 1024];
         loop {
             let length = from.read(&mut buffer).await?;
-            let due = Instant::now() + *faults.delay.lock().unwrap();
-            let sent = sender.send((due, Bytes::copy_from_slice(&buffer[..length]))).await;
+            let (came, delay) = (Instant::now(), *faults.delay.lock().unwrap());
+            let chunk = Bytes::copy_from_slice(&buffer[..length]);
+            let sent = sender.send((came, delay, chunk)).await;
             if length == 0 || sent.is_err() {
                 return Ok(());
             }
         }
     };
-    tokio::try_join!(read, write(to, receiver, faults)).map(|_| ())
+    tokio::try_join!(read, write(to, receiver, faults, limit)).map(|_| ())
 }
 
 async fn write(
     mut to: WriteHalf<'_>,
-    mut chunks: mpsc::Receiver<(Instant, Bytes)>,
+    mut chunks: mpsc::Receiver<Chunk>,
     faults: &Faults,
+    mut limit: Option<Limit>,
 ) -> io::Result<()> {
-    while let Some((due, mut chunk)) = chunks.recv().await {
-        let _ = timeout_at(due, std::future::pending::<()>()).await;
+    while let Some((came, delay, mut chunk)) = chunks.recv().await {
+        if let Some(limit) = &mut limit {
+            let _ = limit.wait_for(|until| until.is_none_or(|until| came <= until)).await;
+        }
+        let _ = timeout_at(came + delay, std::future::pending::<()>()).await;
         while !chunk.is_empty() {
             thawed(faults).await;
             to.writable().await?;

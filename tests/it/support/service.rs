@@ -21,6 +21,7 @@ use super::{eventually, group};
 pub struct Service {
     script: PathBuf,
     folder: TempDir,
+    variables: Vec<(&'static str, String)>,
     running: Option<Running>,
 }
 
@@ -32,8 +33,15 @@ struct Running {
 impl Service {
     /// Not yet started. `name` is the script's.
     pub fn new(name: &str) -> Self {
+        Self::told(name, &[])
+    }
+
+    /// The same, with variables that its script reads.
+    pub fn told(name: &str, variables: &[(&'static str, &str)]) -> Self {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/services").join(name);
-        Self { script, folder: tempfile::tempdir().unwrap(), running: None }
+        let variables =
+            variables.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+        Self { script, folder: tempfile::tempdir().unwrap(), variables, running: None }
     }
 
     /// Starts it and waits until it takes requests. Answers the variables that tell where it is.
@@ -43,6 +51,7 @@ impl Service {
         let mut command = Command::new(&self.script);
         command.arg("run").arg(self.folder.path()).stdin(Stdio::piped()).stdout(Stdio::null());
         command.stderr(fs::File::create(self.file("run.log")).unwrap());
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         let mut script = command.process_group(0).spawn().unwrap();
         let pipe = script.stdin.take().unwrap();
         self.running = Some(Running { script, _pipe: pipe });
@@ -98,6 +107,16 @@ impl Service {
         let output = command.output().await.unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{verb} {args:?}: {said}");
+    }
+
+    /// What the server has written to its log.
+    pub fn log(&self) -> String {
+        self.read("server.log")
+    }
+
+    /// Where it keeps its files.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     /// The leader of its group.

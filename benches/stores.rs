@@ -1,0 +1,216 @@
+//! What a run costs on a server: runs per second alone and 64 at once, by the size of the pool, and
+//! bytes per run. Prints; never judges.
+//!
+//! `VERDICT_TEST_POSTGRES=postgres://… cargo bench --bench stores --features postgres`; a server for it:
+//! `tests/services/postgres start DIR`. It makes databases of its own there, and drops them.
+//! `-- rates`, `bytes` or `listings` runs one part.
+//! `VERDICT_BENCH_RUNS` says how many runs make a rate (6400), `VERDICT_BENCH_LISTED` among how many a
+//! page is looked for (1000000).
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    missing_docs,
+    reason = "a benchmark"
+)]
+
+#[expect(dead_code, reason = "what other benchmarks need")]
+mod support;
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Row as _};
+use support::{DIFF, Review, Work, review, work};
+use tokio::task::JoinSet;
+use verdict::{
+    base::Clock,
+    checkpoint::PostgresStore,
+    db::{Postgres, PostgresOptions},
+    graph::{Execute, Graph, NewSpec, RunId, Runtime, Stop, Store, store::RunFilter},
+};
+
+fn main() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    runtime.block_on(async { tokio::spawn(all()).await.unwrap() });
+}
+
+async fn all() {
+    let server = std::env::var("VERDICT_TEST_POSTGRES").expect("VERDICT_TEST_POSTGRES is not set");
+    let bench = Bench { server: server.parse().unwrap(), graph: review(), work: work() };
+    println!(
+        "a run shaped like a review: 7 nodes, 4 side by side, a diff of {DIFF} bytes, 20 findings\n"
+    );
+    let runs = wanted("VERDICT_BENCH_RUNS", 6_400);
+    let only: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    let part = |name: &str| only.is_empty() || only.iter().any(|only| only == name);
+    if part("rates") {
+        bench.rates(runs).await;
+    }
+    if part("bytes") {
+        bench.bytes(runs / 3).await;
+    }
+    if part("listings") {
+        bench.listings().await;
+    }
+}
+
+fn wanted(variable: &str, default: usize) -> usize {
+    std::env::var(variable).map_or(default, |number| number.parse().unwrap())
+}
+
+fn row(what: &str, value: f64, unit: &str, budget: &str, note: String) {
+    println!("{what:<44} {value:>10.2} {unit:<7} budget {budget:<12} {note}");
+}
+
+struct Bench {
+    server: url::Url,
+    graph: Graph<Review, Work>,
+    work: Arc<Work>,
+}
+
+impl Bench {
+    async fn rates(&self, runs: usize) {
+        let alone = self.rate(1, runs / 16, PostgresOptions::default()).await;
+        row("PostgreSQL, alone", alone, "runs/s", "-", format!("{:.2} ms each", 1e3 / alone));
+        for max_connections in [1, 4, 16] {
+            let mut rates = Vec::new();
+            for _ in 0..3 {
+                let options = PostgresOptions { max_connections, ..PostgresOptions::default() };
+                rates.push(self.rate(64, runs, options).await);
+            }
+            rates.sort_by(f64::total_cmp);
+            let what = format!("PostgreSQL, 64 at once, pool of {max_connections}");
+            row(&what, rates[1], "runs/s", ">= 3000", format!("{rates:.0?}"));
+        }
+    }
+
+    async fn command(&self, sql: String) {
+        let mut conn = PgConnection::connect(self.server.as_str()).await.unwrap();
+        sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut conn).await.unwrap();
+        conn.close().await.unwrap();
+    }
+
+    /// A new database; answers its name and URL.
+    async fn database(&self) -> (String, String) {
+        let name = format!("bench_{:016x}", fastrand::u64(..));
+        self.command(format!("CREATE DATABASE {name} TEMPLATE template0")).await;
+        let mut url = self.server.clone();
+        url.set_path(&name);
+        (name, url.into())
+    }
+
+    async fn drop(&self, name: &str) {
+        self.command(format!("DROP DATABASE {name} WITH (FORCE)")).await;
+    }
+
+    /// Runs per second with so many at a time.
+    async fn rate(&self, tasks: usize, runs: usize, options: PostgresOptions) -> f64 {
+        let (name, url) = self.database().await;
+        let db = Postgres::open(&url, options).await.unwrap();
+        let runtime = self.runtime(&db);
+        for _ in 0..20 {
+            self.durable(&runtime).await;
+        }
+        let began = Instant::now();
+        self.at_once(tasks, runs, &runtime).await;
+        let rate = (runs / tasks * tasks) as f64 / began.elapsed().as_secs_f64();
+        drop(runtime);
+        db.close().await;
+        self.drop(&name).await;
+        rate
+    }
+
+    fn runtime(&self, db: &Postgres) -> Runtime {
+        Runtime::new(Arc::new(PostgresStore::new(db.clone())), Clock::system(), "bench")
+    }
+
+    async fn at_once(&self, tasks: usize, runs: usize, runtime: &Runtime) {
+        let mut set = JoinSet::new();
+        for _ in 0..tasks {
+            let (runtime, graph, work) = (runtime.clone(), self.graph.clone(), self.work.clone());
+            set.spawn(async move {
+                for _ in 0..runs / tasks {
+                    durable(&runtime, &graph, &work).await;
+                }
+            });
+        }
+        set.join_all().await;
+    }
+
+    async fn durable(&self, runtime: &Runtime) {
+        durable(runtime, &self.graph, &self.work).await;
+    }
+
+    /// What the tables and their indexes take up.
+    async fn bytes(&self, runs: usize) {
+        let (name, url) = self.database().await;
+        let db = Postgres::open(&url, PostgresOptions::default()).await.unwrap();
+        let runtime = self.runtime(&db);
+        let mut conn = PgConnection::connect(&url).await.unwrap();
+        let size = "SELECT sum(pg_total_relation_size(oid))::bigint FROM pg_class \
+                    WHERE relnamespace = 'verdict'::regnamespace AND relkind = 'r'";
+        let before: i64 = sqlx::query(size).fetch_one(&mut conn).await.unwrap().get(0);
+        self.at_once(64, runs, &runtime).await;
+        let after: i64 = sqlx::query(size).fetch_one(&mut conn).await.unwrap().get(0);
+        let bytes = (after - before) as f64 / (runs / 64 * 64) as f64;
+        let note = format!("{:.3} x the diff (<= 0.35)", bytes / DIFF as f64);
+        row("stored per run", bytes, "bytes", "<= 22938", note);
+        drop(runtime);
+        conn.close().await.unwrap();
+        db.close().await;
+        self.drop(&name).await;
+    }
+
+    /// A page of a listing, at so many runs.
+    async fn listings(&self) {
+        let runs = wanted("VERDICT_BENCH_LISTED", 1_000_000);
+        let (name, url) = self.database().await;
+        let db = Postgres::open(&url, PostgresOptions::default()).await.unwrap();
+        let mut conn = PgConnection::connect(&url).await.unwrap();
+        let fill = format!(
+            "INSERT INTO verdict.run (id, workflow, workflow_version, format, key, place, status, \
+             version, epoch, created_at, updated_at) SELECT md5(n::text), 'review', 1, 1, \
+             n::text::bytea, 0, CASE WHEN n % 1000 = 0 THEN n / 1000 % 3 ELSE 3 + n % 4 END, 2, 1, \
+             1000 * n, 1000 * n FROM generate_series(1, {runs}) AS n; ANALYZE"
+        );
+        sqlx::raw_sql(AssertSqlSafe(fill)).execute(&mut conn).await.unwrap();
+        let store = PostgresStore::new(db.clone());
+        let middle = verdict::base::Timestamp(i64::try_from(runs).unwrap() * 500);
+        let filter = RunFilter {
+            workflow: Some("review".into()),
+            after: Some((middle, RunId::random())),
+            limit: 50,
+            ..RunFilter::default()
+        };
+        let mut times = Vec::new();
+        for _ in 0..50 {
+            let began = Instant::now();
+            assert_eq!(store.list(&filter).await.unwrap().len(), 50);
+            times.push(began.elapsed());
+        }
+        times.sort();
+        let took: Duration = times[25];
+        row(
+            &format!("a page of 50 among {runs}"),
+            took.as_secs_f64() * 1e3,
+            "ms",
+            "-",
+            String::new(),
+        );
+        conn.close().await.unwrap();
+        db.close().await;
+        self.drop(&name).await;
+    }
+}
+
+async fn durable(runtime: &Runtime, graph: &Graph<Review, Work>, work: &Arc<Work>) {
+    let spec = NewSpec::new("review", 1, 0).id(RunId::random()).claim();
+    let opened = runtime.open(graph, spec).await.unwrap();
+    let execute = Execute::new(graph.clone(), work.clone());
+    let ran = runtime.execute(execute, opened.held.unwrap()).await.unwrap();
+    assert_eq!(ran.stop, Stop::Completed);
+}
