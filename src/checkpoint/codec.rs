@@ -1,7 +1,19 @@
 //! How a database's rows spell what the port says: shared by the stores that keep rows.
 
 use crate::base::Timestamp;
-use crate::graph::store::{Holder, LetterReason, LetterState, RunId, RunStatus};
+use crate::{
+    db::DbError,
+    graph::store::{Holder, RunId, RunStatus, StoreError},
+};
+
+/// A database's failure, as the port tells it.
+pub(super) fn refused(error: DbError) -> StoreError {
+    if error.is_transient() {
+        StoreError::Unavailable(error.message().to_owned())
+    } else {
+        StoreError::Broken(error.message().to_owned())
+    }
+}
 
 pub(super) type Decoded<T> = Result<T, sqlx::Error>;
 
@@ -47,20 +59,6 @@ pub(super) fn status(status: RunStatus) -> i64 {
 pub(super) fn number<T: TryInto<i64>>(number: T) -> i64 {
     number.try_into().unwrap_or(i64::MAX)
 }
-
-/// Persisted as their places: only ever add at the end.
-pub(super) const REASONS: [LetterReason; 6] = [
-    LetterReason::Undecodable,
-    LetterReason::UnknownWorkflow,
-    LetterReason::UnsupportedVersion,
-    LetterReason::Permanent,
-    LetterReason::AttemptsExhausted,
-    LetterReason::BrokerLimit,
-];
-
-/// Persisted as their places: only ever add at the end.
-pub(super) const STATES: [LetterState; 3] =
-    [LetterState::Open, LetterState::Replayed, LetterState::Discarded];
 
 #[cfg(test)]
 mod tests {

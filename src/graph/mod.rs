@@ -57,6 +57,7 @@ mod draw;
 mod event;
 mod executor;
 mod journal;
+mod letter;
 mod look;
 mod machine;
 mod node;

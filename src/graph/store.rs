@@ -13,12 +13,13 @@
 //! - **One clock.** Leases and due times are judged by the store's clock, never the caller's.
 //! - **Bit for bit.** What was appended is loaded in order, byte for byte, whatever its size.
 
-use std::{collections::BTreeMap, fmt, str::FromStr, sync::Arc, time::Duration};
+use std::{fmt, str::FromStr, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+pub use super::letter::{Letter, LetterFilter, LetterReason, LetterState};
 use crate::base::{Fault, Timestamp, hash_hex};
 
 /// The version of the record format this build writes. Stored in every head.
@@ -348,90 +349,6 @@ pub enum Cancelled {
     Final(RunStatus),
     /// There is no such run.
     Missing,
-}
-
-/// Why a message was given up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LetterReason {
-    /// It could not be read.
-    Undecodable,
-    /// It names a workflow this deployment has not got.
-    UnknownWorkflow,
-    /// No worker knew its run's version within the wait.
-    UnsupportedVersion,
-    /// A failure that trying again cannot cure.
-    Permanent,
-    /// Transient failures, too many.
-    AttemptsExhausted,
-    /// The broker gave it up by itself.
-    BrokerLimit,
-}
-
-impl LetterReason {
-    /// All of them.
-    pub const ALL: [Self; 6] = [
-        Self::Undecodable,
-        Self::UnknownWorkflow,
-        Self::UnsupportedVersion,
-        Self::Permanent,
-        Self::AttemptsExhausted,
-        Self::BrokerLimit,
-    ];
-}
-
-/// What became of a dead letter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LetterState {
-    /// Waits for an operator.
-    Open,
-    /// Sent again.
-    Replayed,
-    /// Put away.
-    Discarded,
-}
-
-/// A dead letter: the truth about a message that was given up.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Letter {
-    /// hash(run, failure number) or hash(message).
-    pub id: String,
-    /// Why.
-    pub reason: LetterReason,
-    /// What became of it.
-    pub state: LetterState,
-    /// Its run, if it had come to one.
-    pub run: Option<RunId>,
-    /// Its workflow, if known.
-    pub workflow: Option<String>,
-    /// The node that failed.
-    pub node: Option<String>,
-    /// What went wrong, for people.
-    pub error: String,
-    /// Executions that failed.
-    pub executions: u32,
-    /// When it first failed.
-    pub first_at: Timestamp,
-    /// When it failed last.
-    pub last_at: Timestamp,
-    /// The message's headers, as they came.
-    pub headers: BTreeMap<String, String>,
-    /// The message's body, as it came.
-    pub payload: Bytes,
-    /// Whether the queue's own dead-letter place has confirmed it.
-    pub confirmed: bool,
-}
-
-/// Which letters.
-#[derive(Debug, Clone, Default)]
-pub struct LetterFilter {
-    /// In this state.
-    pub state: Option<LetterState>,
-    /// Confirmed or not.
-    pub confirmed: Option<bool>,
-    /// At most so many, the newest `last_at` first; 0 is all.
-    pub limit: usize,
 }
 
 /// Which runs. Every field narrows; the newest `(created_at, id)` come first.

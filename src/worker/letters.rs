@@ -53,7 +53,7 @@ impl DeadLetters {
     pub(super) async fn deliver(&self, letter: &Letter) -> Result<()> {
         let dead = DeadLetter {
             id: letter.id.clone(),
-            reason: word(letter.reason),
+            reason: letter.reason.to_string(),
             by_broker: false,
             notes: notes(letter),
             message: message_of(letter),
@@ -303,11 +303,6 @@ fn notes(letter: &Letter) -> Vec<(&'static str, String)> {
     let known = known.into_iter().filter_map(|(name, value)| Some((name, value.clone()?)));
     notes.extend(known);
     notes
-}
-
-fn word(reason: LetterReason) -> String {
-    let value = serde_json::to_value(reason).unwrap_or_default();
-    value.as_str().unwrap_or_default().to_owned()
 }
 
 /// A letter about a message that has no run. Its id is the message's hash.

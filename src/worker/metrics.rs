@@ -42,7 +42,7 @@ pub fn describe_worker() {
         counter!(counted).increment(0);
     }
     for reason in LetterReason::ALL {
-        counter!(LETTERS, "reason" => word(reason)).increment(0);
+        counter!(LETTERS, "reason" => reason.as_str()).increment(0);
     }
     gauge!(IN_HAND).set(0);
     paused(false);
@@ -115,7 +115,7 @@ pub(super) fn paused(paused: bool) {
 
 /// A dead letter was written.
 pub(super) fn dead_letter(reason: LetterReason) {
-    counter!(LETTERS, "reason" => word(reason)).increment(1);
+    counter!(LETTERS, "reason" => reason.as_str()).increment(1);
 }
 
 /// A run was asked for: whether it is new, or why there is none.
@@ -132,16 +132,4 @@ pub(super) fn submitted(came: Result<bool, &Refused>) {
 /// The queue did not take a wake-up.
 pub(super) fn not_woken() {
     counter!(NOT_WOKEN).increment(1);
-}
-
-/// The word that listings use too.
-fn word(reason: LetterReason) -> &'static str {
-    match reason {
-        LetterReason::Undecodable => "undecodable",
-        LetterReason::UnknownWorkflow => "unknown_workflow",
-        LetterReason::UnsupportedVersion => "unsupported_version",
-        LetterReason::Permanent => "permanent",
-        LetterReason::AttemptsExhausted => "attempts_exhausted",
-        LetterReason::BrokerLimit => "broker_limit",
-    }
 }

@@ -2,8 +2,6 @@
 
 use bytes::Bytes;
 use firestore::gcloud_sdk::google::firestore::v1::Write;
-use serde::{Serialize, de::DeserializeOwned};
-use serde_json::Value;
 
 use super::{
     FirestoreStore, body,
@@ -37,28 +35,10 @@ pub(super) const BARE: &[&str] = &[
     "parts",
 ];
 
-pub(super) fn word(state: LetterState) -> &'static str {
-    match state {
-        LetterState::Open => "open",
-        LetterState::Replayed => "replayed",
-        LetterState::Discarded => "discarded",
-    }
-}
-
-/// A unit of an enum as the word it is serialised to.
-fn spell(unit: impl Serialize) -> Option<String> {
-    serde_json::to_value(unit).ok()?.as_str().map(str::to_owned)
-}
-
-fn unspell<T: DeserializeOwned>(doc: &Doc, name: &str) -> Result<T, Failure> {
-    serde_json::from_value(Value::String(doc.text(name)?))
-        .map_err(|why| Failure::unreadable(&doc.path, why))
-}
-
 /// What changes after a letter was first recorded.
 fn changing(letter: &Letter) -> Fields {
     Fields::default()
-        .text("state", word(letter.state))
+        .text("state", letter.state.as_str())
         .flag("confirmed", letter.confirmed)
         .text("error", brief(&letter.error))
         .int("executions", letter.executions)
@@ -68,7 +48,7 @@ fn changing(letter: &Letter) -> Fields {
 pub(super) fn fields(letter: &Letter) -> Fields {
     changing(letter)
         .text("id", &letter.id)
-        .some_text("reason", spell(letter.reason))
+        .text("reason", letter.reason.as_str())
         .some_text("run", letter.run.as_ref().map(|run| run.as_str()))
         .some_text("workflow", letter.workflow.as_deref())
         .some_text("node", letter.node.as_deref())
@@ -81,8 +61,8 @@ fn parse(doc: &mut Doc) -> Result<Letter, Failure> {
     let headers = serde_json::from_slice(&headers);
     Ok(Letter {
         id: doc.text("id")?,
-        reason: unspell(doc, "reason")?,
-        state: unspell(doc, "state")?,
+        reason: doc.parse("reason")?,
+        state: doc.parse("state")?,
         run: doc.some_text("run").map(|_| doc.parse("run")).transpose()?,
         workflow: doc.some_text("workflow"),
         node: doc.some_text("node"),
@@ -146,7 +126,7 @@ impl FirestoreStore {
     }
 
     pub(super) async fn list_letters(&self, filter: &LetterFilter) -> Result<Vec<Letter>, Failure> {
-        let query = queries::letters(filter.state.map(word), filter.confirmed);
+        let query = queries::letters(filter.state.map(LetterState::as_str), filter.confirmed);
         let mut docs = self.client.query(&query.limit(filter.limit), None).await?;
         docs.iter_mut().map(parse).collect()
     }

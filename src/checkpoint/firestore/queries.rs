@@ -211,7 +211,7 @@ pub(super) fn letters(state: Option<&str>, confirmed: Option<bool>) -> Query {
 
 /// Letters settled, and last written by then.
 pub(super) fn settled(by: Timestamp) -> Query {
-    let settled = [LetterState::Replayed, LetterState::Discarded].map(super::letters::word);
+    let settled = [LetterState::Replayed, LetterState::Discarded].map(LetterState::as_str);
     Query { select: super::letters::BARE, ..Query::of("letters") }
         .some("state", Some(Is::AnyText(settled.map(str::to_owned).into())))
         .with("last_at", Operator::LessThanOrEqual, Is::Int(by.0))
@@ -220,7 +220,7 @@ pub(super) fn settled(by: Timestamp) -> Query {
 
 /// Open letters of a run.
 pub(super) fn mourning(run: &RunId) -> Query {
-    let open = super::letters::word(LetterState::Open).to_owned();
+    let open = LetterState::Open.to_string();
     let query = Query::of("letters").some("run", Some(Is::Text(run.as_str().to_owned())));
     Query { select: &[NAME], ..query.some("state", Some(Is::Text(open))).limit(1) }
 }

@@ -3,14 +3,14 @@
 use bytes::Bytes;
 use sqlx::{QueryBuilder, Row as _, postgres::PgRow};
 
-use super::codec::{REASONS, STATES, code, listed, number, optional, run_id, text, whole};
+use super::codec::{code, listed, number, optional, run_id, text, whole};
 use crate::{
     base::Timestamp,
     db::{
         DbError, Postgres,
         postgres::{Repeat, Sql, work},
     },
-    graph::store::{Letter, LetterFilter, LetterState},
+    graph::store::{Letter, LetterFilter, LetterReason, LetterState},
 };
 
 macro_rules! columns {
@@ -39,8 +39,8 @@ pub(super) fn bind<'q>(sql: Sql<'q>, letter: &Letter) -> Result<Sql<'q>, sqlx::E
     let owned = |text: &Option<String>| text.as_ref().map(|text| text.as_bytes().to_vec());
     Ok(sql
         .bind(letter.id.as_bytes().to_vec())
-        .bind(code(&REASONS, &letter.reason))
-        .bind(code(&STATES, &letter.state))
+        .bind(code(&LetterReason::ALL, &letter.reason))
+        .bind(code(&LetterState::ALL, &letter.state))
         .bind(letter.confirmed)
         .bind(letter.run.as_ref().map(|run| run.as_str().to_owned()))
         .bind(owned(&letter.workflow))
@@ -88,12 +88,15 @@ pub(super) async fn settle(
         work!(|session| {
             let sql =
                 "UPDATE verdict.letter SET state = $2 WHERE id = $1 AND state = 0 AND $2 <> 0";
-            let sql = sqlx::query(sql).bind(id.as_bytes()).bind(code(&STATES, &state));
+            let sql = sqlx::query(sql).bind(id.as_bytes()).bind(code(&LetterState::ALL, &state));
             let settled = session.run(sql).await? > 0;
             let sql =
                 sqlx::query("SELECT state FROM verdict.letter WHERE id = $1").bind(id.as_bytes());
             let now = session.row(sql).await?;
-            Ok(now.map(|row| listed(&STATES, &row, 0)).transpose()?.map(|state| (state, settled)))
+            Ok(now
+                .map(|row| listed(&LetterState::ALL, &row, 0))
+                .transpose()?
+                .map(|state| (state, settled)))
         }),
     )
     .await
@@ -110,8 +113,8 @@ fn read(row: &PgRow) -> Result<Letter, sqlx::Error> {
     let headers: &[u8] = row.try_get(11)?;
     Ok(Letter {
         id: text(row, 0)?,
-        reason: listed(&REASONS, row, 1)?,
-        state: listed(&STATES, row, 2)?,
+        reason: listed(&LetterReason::ALL, row, 1)?,
+        state: listed(&LetterState::ALL, row, 2)?,
         confirmed: row.try_get(3)?,
         run: row.try_get::<Option<&str>, _>(4)?.map(run_id).transpose()?,
         workflow: optional(row, 5)?,
@@ -146,7 +149,7 @@ pub(super) async fn list(db: &Postgres, filter: &LetterFilter) -> Result<Vec<Let
         work!(|session| {
             let mut sql = QueryBuilder::new(concat!(select!(), " FROM verdict.letter WHERE true"));
             if let Some(state) = &filter.state {
-                sql.push(" AND state = ").push_bind(code(&STATES, state));
+                sql.push(" AND state = ").push_bind(code(&LetterState::ALL, state));
             }
             match filter.confirmed {
                 Some(true) => _ = sql.push(" AND confirmed"),

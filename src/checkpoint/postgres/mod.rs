@@ -30,7 +30,8 @@ use bytes::Bytes;
 
 use self::codec::millis;
 use crate::{
-    db::{DbError, Postgres, postgres::Lanes},
+    checkpoint::codec::refused,
+    db::{Postgres, postgres::Lanes},
     graph::store::{
         Append, Cancelled, Claim, Claimed, Head, Lease, Letter, LetterFilter, LetterState, NewRun,
         Opened, Resumed, RunFilter, RunId, Store, StoreError, StoredRecord,
@@ -59,14 +60,6 @@ impl PostgresStore {
             renewals: Lanes::new(&db, 1),
             db,
         }
-    }
-}
-
-fn refused(error: DbError) -> StoreError {
-    if error.is_transient() {
-        StoreError::Unavailable(error.message().to_owned())
-    } else {
-        StoreError::Broken(error.message().to_owned())
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sqlx::{Row as _, sqlite::SqliteRow};
 
-pub(super) use crate::checkpoint::codec::{REASONS, STATES, code, number, run_id, status};
+pub(super) use crate::checkpoint::codec::{code, number, run_id, status};
 use crate::{
     base::Timestamp,
     checkpoint::{

@@ -3,11 +3,11 @@
 use bytes::Bytes;
 use sqlx::{QueryBuilder, Row as _, sqlite::SqliteRow};
 
-use super::codec::{REASONS, STATES, code, listed, number, run_id, whole};
+use super::codec::{code, listed, number, run_id, whole};
 use crate::{
     base::Timestamp,
     db::{DbError, Lane, Sqlite, Tx},
-    graph::store::{Letter, LetterFilter, LetterState},
+    graph::store::{Letter, LetterFilter, LetterReason, LetterState},
 };
 
 pub(super) struct Puts;
@@ -36,8 +36,8 @@ pub(super) async fn put(tx: &mut Tx<'_>, letter: &Letter) -> Result<(), DbError>
          confirmed = iif(state = 1, 0, confirmed)",
     )
     .bind(&letter.id[..])
-    .bind(code(&REASONS, &letter.reason))
-    .bind(code(&STATES, &letter.state))
+    .bind(code(&LetterReason::ALL, &letter.reason))
+    .bind(code(&LetterState::ALL, &letter.state))
     .bind(letter.confirmed)
     .bind(letter.run.as_ref().map(|run| run.as_str()))
     .bind(letter.workflow.as_deref())
@@ -90,11 +90,11 @@ async fn settle(
     state: LetterState,
 ) -> Result<Option<(LetterState, bool)>, DbError> {
     let query = sqlx::query("UPDATE letter SET state = ?2 WHERE id = ?1 AND state = 0 AND ?2 <> 0");
-    let query = query.bind(id).bind(code(&STATES, &state));
+    let query = query.bind(id).bind(code(&LetterState::ALL, &state));
     let settled = query.execute(tx.conn()).await?.rows_affected() > 0;
     let now = sqlx::query("SELECT state FROM letter WHERE id = ?").bind(id);
     let now = now.fetch_optional(tx.conn()).await?;
-    Ok(now.map(|row| listed(&STATES, &row, 0)).transpose()?.map(|state| (state, settled)))
+    Ok(now.map(|row| listed(&LetterState::ALL, &row, 0)).transpose()?.map(|state| (state, settled)))
 }
 
 const BARE: &str = "SELECT id, reason, state, confirmed, run, workflow, node, error, executions, \
@@ -104,8 +104,8 @@ fn read(row: &SqliteRow) -> Result<Letter, sqlx::Error> {
     let headers: &str = row.try_get(11)?;
     Ok(Letter {
         id: row.try_get(0)?,
-        reason: listed(&REASONS, row, 1)?,
-        state: listed(&STATES, row, 2)?,
+        reason: listed(&LetterReason::ALL, row, 1)?,
+        state: listed(&LetterState::ALL, row, 2)?,
         confirmed: row.try_get(3)?,
         run: row.try_get::<Option<&str>, _>(4)?.map(run_id).transpose()?,
         workflow: row.try_get(5)?,
@@ -132,7 +132,7 @@ pub(super) async fn get(db: &Sqlite, id: &str) -> Result<Option<Letter>, sqlx::E
 pub(super) async fn list(db: &Sqlite, filter: &LetterFilter) -> Result<Vec<Letter>, sqlx::Error> {
     let mut sql = QueryBuilder::new(BARE);
     if let Some(state) = &filter.state {
-        sql.push(" AND state = ").push_bind(code(&STATES, state));
+        sql.push(" AND state = ").push_bind(code(&LetterState::ALL, state));
     }
     if let Some(confirmed) = filter.confirmed {
         sql.push(" AND confirmed = ").push_bind(confirmed);

@@ -22,7 +22,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 
 use crate::{
-    db::{DbError, Lane, Sqlite},
+    checkpoint::codec::refused,
+    db::{Lane, Sqlite},
     graph::store::{
         Append, Cancelled, Claim, Claimed, Head, Lease, Letter, LetterFilter, LetterState, NewRun,
         Opened, Resumed, RunFilter, RunId, Store, StoreError, StoredRecord,
@@ -43,14 +44,6 @@ impl SqliteStore {
 
     async fn write<L: Lane>(&self, op: L::Op) -> Result<L::Answer, StoreError> {
         self.db.write::<L>(op).await.map_err(refused)
-    }
-}
-
-fn refused(error: DbError) -> StoreError {
-    if error.is_transient() {
-        StoreError::Unavailable(error.message().to_owned())
-    } else {
-        StoreError::Broken(error.message().to_owned())
     }
 }
 

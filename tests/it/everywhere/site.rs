@@ -20,7 +20,7 @@ use verdict::{
 
 use crate::{
     support::{eventually, pass},
-    worker::hall::{Part, Play, Stage, Working, id, message, part},
+    worker::hall::{Part, Play, Stage, Working, becomes, id, message, part},
 };
 
 /// A queue of the test's own, somewhere. What it tells, it sees with another client than verdict's.
@@ -149,13 +149,8 @@ impl Site {
         self.store.head(&id(name)).await.unwrap()
     }
 
-    /// Waits until the run has this status and nobody holds it.
     pub async fn becomes(&self, name: &str, status: RunStatus) -> Head {
-        eventually(&format!("{name} becomes {status}"), async || {
-            let head = self.head(name).await?;
-            (head.status == status && head.lease.is_none()).then_some(head)
-        })
-        .await
+        becomes(&*self.store, name, status).await
     }
 
     /// Whatever was sent before has been delivered and looked at: something sent later came to its

@@ -232,6 +232,15 @@ pub fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
+/// Waits until the run has this status and nobody holds it.
+pub async fn becomes(store: &dyn Store, name: &str, status: RunStatus) -> Head {
+    eventually(&format!("{name} becomes {status}"), async || {
+        let head = store.head(&id(name)).await.unwrap()?;
+        (head.status == status && head.lease.is_none()).then_some(head)
+    })
+    .await
+}
+
 impl Hall {
     pub async fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
@@ -304,13 +313,8 @@ impl Hall {
         self.store.head(&id(name)).await.unwrap()
     }
 
-    /// Waits until the run has this status and nobody holds it.
     pub async fn becomes(&self, name: &str, status: RunStatus) -> Head {
-        eventually(&format!("{name} becomes {status}"), async || {
-            let head = self.head(name).await?;
-            (head.status == status && head.lease.is_none()).then_some(head)
-        })
-        .await
+        becomes(&*self.store, name, status).await
     }
 
     /// Waits until so many messages wait for their time, and there are no others.
