@@ -12,6 +12,7 @@ use super::{
     counting::{HELD, open_gate, put},
     place::{ACK_DEADLINE, CONCURRENCY, LIMIT, Place},
     rounds, seeded,
+    serving::Serving,
     site::{Site, Stream},
 };
 use crate::support::{Emulator, Proxy, eventually, pass};
@@ -65,15 +66,21 @@ async fn private_emulator_is_stopped_for_a_moment_again_and_again() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn private_emulator_is_stopped_for_longer_than_a_call_may_take() {
     let emulator = Emulator::private().await;
+    let serving = Serving::pubsub(&emulator, emulator.address()).await;
     let (site, stream) = start(Place::pubsub(&emulator)).await;
     for _ in 0..rounds(1) {
         emulator.freeze();
         let why = site.paused().await;
         assert!(why.contains("Pub/Sub"), "{why}");
+        let why = serving.not_ready("queue").await;
+        assert!(why.contains("Pub/Sub"), "{why}");
+        serving.not_ready("worker").await;
         emulator.thaw();
+        serving.ready().await;
         site.taking().await;
         stream.go_on(10).await;
     }
+    serving.ends().await;
     ends(site, stream).await;
 }
 
@@ -82,14 +89,19 @@ async fn private_emulator_is_stopped_for_longer_than_a_call_may_take() {
 async fn its_path_is_frozen() {
     let emulator = Emulator::shared();
     let proxy = Proxy::new(emulator.address());
+    let serving = Serving::pubsub(&emulator, proxy.address()).await;
     let (site, stream) = start(Place::pubsub_through(&emulator, proxy.address())).await;
     for _ in 0..rounds(1) {
         proxy.freeze();
         site.paused().await;
+        serving.not_ready("queue").await;
+        serving.not_ready("worker").await;
         proxy.thaw();
+        serving.ready().await;
         site.taking().await;
         stream.go_on(10).await;
     }
+    serving.ends().await;
     ends(site, stream).await;
 }
 
@@ -97,6 +109,7 @@ async fn its_path_is_frozen() {
 async fn its_path_is_cut_and_mended_again_and_again() {
     let emulator = Emulator::shared();
     let mut proxy = Proxy::new(emulator.address());
+    let serving = Serving::pubsub(&emulator, proxy.address()).await;
     let (site, stream) = start(Place::pubsub_through(&emulator, proxy.address())).await;
     let mut random = seeded();
     for _ in 0..rounds(4) {
@@ -105,6 +118,11 @@ async fn its_path_is_cut_and_mended_again_and_again() {
         proxy.mend();
         stream.go_on(10).await;
     }
+    proxy.cut().await;
+    serving.not_ready("queue").await;
+    serving.not_ready("worker").await;
+    proxy.mend();
+    serving.ends().await;
     ends(site, stream).await;
 }
 

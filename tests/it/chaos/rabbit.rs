@@ -61,7 +61,7 @@ fn reviews(broker: &Broker) -> String {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn private_broker_is_stopped_and_started() {
     let mut play = Play::new(Broker::private().await).await;
-    let serving = Serving::new(&reviews(&play.broker)).await;
+    let serving = Serving::rabbit(&reviews(&play.broker)).await;
     for _ in 0..rounds(1) {
         play.broker.stop().await;
         let why = play.site.paused().await;
@@ -81,7 +81,7 @@ async fn private_broker_is_stopped_and_started() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn private_broker_is_killed_and_started() {
     let mut play = Play::new(Broker::private().await).await;
-    let serving = Serving::new(&reviews(&play.broker)).await;
+    let serving = Serving::rabbit(&reviews(&play.broker)).await;
     let mut random = seeded();
     // RabbitMQ does not bring back a quorum queue that was killed before it had its leader.
     play.broker.queues().await;
@@ -103,11 +103,13 @@ async fn private_broker_is_killed_and_started() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn its_connections_are_closed_again_and_again() {
     let play = Play::new(Broker::shared().await).await;
+    let serving = Serving::rabbit(&reviews(&play.broker)).await;
     let mut random = seeded();
     for _ in 0..rounds(6) {
         pass(Duration::from_millis(random.u64(100..1200))).await;
         play.broker.close_connections(1).await;
     }
+    serving.ends().await;
     play.ends().await;
 }
 
@@ -116,7 +118,7 @@ async fn its_connections_are_closed_again_and_again() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn private_broker_raises_its_disk_alarm() {
     let play = Play::new(Broker::private().await).await;
-    let serving = Serving::new(&reviews(&play.broker)).await;
+    let serving = Serving::rabbit(&reviews(&play.broker)).await;
     play.broker.disk_alarm(true).await;
     let refused = play.stream.refused();
     eventually("events are refused", async || (play.stream.refused() > refused).then_some(()))
@@ -224,7 +226,7 @@ async fn its_path_is_frozen_for_longer_than_the_heartbeat() {
     let broker = Broker::shared().await;
     let proxy = Proxy::new(broker.address());
     let serving =
-        Serving::new(&format!("{}?queue=reviews", broker.url_through(proxy.address()))).await;
+        Serving::rabbit(&format!("{}?queue=reviews", broker.url_through(proxy.address()))).await;
     let place = Place::rabbit_through(&broker, proxy.address());
     let play = Play::at(broker, place).await;
     for _ in 0..rounds(1) {
@@ -264,6 +266,8 @@ async fn its_path_is_frozen_for_a_moment_again_and_again() {
 async fn its_path_is_cut_and_mended_again_and_again() {
     let broker = Broker::shared().await;
     let mut proxy = Proxy::new(broker.address());
+    let url = broker.url_through(proxy.address());
+    let serving = Serving::rabbit(&format!("{url}?queue=reviews")).await;
     let place = Place::rabbit_through(&broker, proxy.address());
     let play = Play::at(broker, place).await;
     let mut random = seeded();
@@ -274,6 +278,11 @@ async fn its_path_is_cut_and_mended_again_and_again() {
         play.stream.go_on(20).await;
         pass(Duration::from_millis(random.u64(0..500))).await;
     }
+    proxy.cut().await;
+    serving.not_ready("queue").await;
+    serving.not_ready("worker").await;
+    proxy.mend();
+    serving.ends().await;
     play.ends().await;
 }
 

@@ -1,7 +1,7 @@
-//! `verdict serve`, the real binary, on the same broker as the scenario's worker and on a queue of
+//! `verdict serve`, the real binary, on the same service as the scenario's worker and on a queue of
 //! its own: what it says at `/readyz`, and whether it works again afterwards by itself.
 
-use std::net::SocketAddr;
+use std::{fmt::Display, net::SocketAddr};
 
 use serde_json::{Value, json};
 use verdict::graph::{RunStatus, store::Store};
@@ -10,7 +10,7 @@ use crate::{
     crash::fixture::repository,
     review::support::Repo,
     server::{post, readiness, serve, stop},
-    support::{Machine, Process, eventually},
+    support::{Emulator, Machine, Process, eventually},
 };
 
 pub struct Serving {
@@ -21,14 +21,23 @@ pub struct Serving {
 }
 
 impl Serving {
-    /// Up, and ready. `url` names the queue.
-    pub async fn new(url: &str) -> Self {
+    /// Up, and ready. `url` names the queue at RabbitMQ.
+    pub async fn rabbit(url: &str) -> Self {
+        let machine = Machine::new().set("queue.url", url);
+        let machine = machine.set("queue.amqp.timeout", "3s").set("queue.amqp.heartbeat", "3s");
+        Self::new(machine).await
+    }
+
+    /// The same on Pub/Sub, at the emulator's address or a proxy's.
+    pub async fn pubsub(emulator: &Emulator, address: impl Display) -> Self {
+        let url = format!("pubsub://{}/reviews?topic=reviews", emulator.project());
+        let machine = Machine::new().set("queue.url", &url).set("queue.pubsub.timeout", "3s");
+        Self::new(machine.set("queue.pubsub.emulator", &address.to_string())).await
+    }
+
+    async fn new(machine: Machine) -> Self {
         let repo = repository();
-        let machine = Machine::new()
-            .set("queue.url", url)
-            .set("queue.amqp.timeout", "3s")
-            .set("queue.amqp.heartbeat", "3s")
-            .set("forge.local.allow", &repo.path().display().to_string());
+        let machine = machine.set("forge.local.allow", &repo.path().display().to_string());
         let (process, at) = serve(&machine, "all").await;
         let serving = Self { machine, repo, process, at };
         serving.ready().await;
