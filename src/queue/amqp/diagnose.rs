@@ -11,7 +11,7 @@ use super::{
     super::Diagnosis,
     adapter::Inner,
     fault::{code, fault, refusal},
-    topology::{open, short},
+    topology::{Declared, open, short},
 };
 use crate::base::Fault;
 
@@ -45,7 +45,11 @@ impl Inner {
         row("login", Ok(format!("as {}", connection.status().username())));
         for name in self.topology.queues() {
             let declared = self.limited(self.topology.declare_one(&connection, name)).await;
-            row("topology", told(declared.map(|()| format!("queue {name}"))));
+            let seen = |declared| match declared {
+                Declared::Compared => format!("queue {name}"),
+                Declared::Unchecked => format!("queue {name} is there; {}", Declared::MAY_NOT),
+            };
+            row("topology", told(declared.map(seen)));
         }
         let bound = self.limited(self.topology.bind(&connection)).await;
         if self.options.exchange.is_some() || bound.is_err() {

@@ -27,6 +27,11 @@ pub(super) fn is_missing(error: &Error) -> bool {
     refusal(error).is_some_and(|(id, _)| id == code::NOT_FOUND)
 }
 
+/// Whether the user may not do that.
+pub(super) fn is_refused(error: &Error) -> bool {
+    refusal(error).is_some_and(|(id, _)| id == code::ACCESS_REFUSED)
+}
+
 /// Classifies an error. `doing` says what was attempted on what.
 pub(super) fn fault(doing: impl std::fmt::Display, error: &Error) -> Fault {
     let fault = match (refusal(error), error.kind()) {

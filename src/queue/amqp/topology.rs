@@ -16,7 +16,7 @@ use lapin::{
 
 use super::{
     Options, QueueType,
-    fault::{code, fault, is_missing, refusal},
+    fault::{code, fault, is_missing, is_refused, refusal},
 };
 use crate::base::Fault;
 
@@ -73,22 +73,38 @@ impl Topology {
 
     /// Declares everything.
     pub(super) async fn declare(&self, connection: &Connection) -> Result<(), Fault> {
+        let mut unchecked = Vec::new();
         for name in self.queues() {
-            self.declare_one(connection, name).await?;
+            if self.declare_one(connection, name).await? == Declared::Unchecked {
+                unchecked.push(name);
+            }
+        }
+        if !unchecked.is_empty() {
+            tracing::info!(
+                queues = unchecked.join(", "),
+                "used as they are: {}",
+                Declared::MAY_NOT
+            );
         }
         self.bind(connection).await
     }
 
-    /// Declares one queue. What exists is compared, never changed.
+    /// Declares one queue. What exists is compared, never changed. A user who may declare nothing
+    /// uses what is there.
     pub(super) async fn declare_one(
         &self,
         connection: &Connection,
         name: &str,
-    ) -> Result<(), Fault> {
+    ) -> Result<Declared, Fault> {
         let channel = open(connection).await?;
         let options = QueueDeclareOptions { durable: true, ..Default::default() };
-        let declared = channel.queue_declare(short(name)?, options, self.arguments(name)).await;
-        declared.map(drop).map_err(|error| mismatch(name, &error))
+        match channel.queue_declare(short(name)?, options, self.arguments(name)).await {
+            Ok(_) => Ok(Declared::Compared),
+            Err(error) if is_refused(&error) && look(connection, name).await?.is_some() => {
+                Ok(Declared::Unchecked)
+            }
+            Err(error) => Err(mismatch(name, &error)),
+        }
     }
 
     /// Binds the queue to the exchange that events are published to.
@@ -149,6 +165,21 @@ impl Topology {
         }
         table
     }
+}
+
+/// What is known of a queue that can be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Declared {
+    /// It is as it should be.
+    Compared,
+    /// It is there.
+    Unchecked,
+}
+
+impl Declared {
+    /// Why a queue is not compared.
+    pub(super) const MAY_NOT: &str =
+        "the user may not declare queues, so their arguments are not compared";
 }
 
 /// What a queue tells of itself.

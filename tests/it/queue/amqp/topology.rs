@@ -105,6 +105,30 @@ async fn diagnosis_of_a_sound_queue() {
     broker.finish().await;
 }
 
+/// A user who may declare nothing uses the queues that somebody else made, and is told which one is
+/// missing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_user_who_may_not_declare_uses_what_is_there() {
+    let broker = Broker::shared().await;
+    open(&broker, options()).check().await.unwrap();
+    broker.allow_declaring(false).await;
+    let queue = open(&broker, options());
+    publish(&*queue, "mine").await;
+    let delivery = take(&*queue).await;
+    assert_eq!(queue.settle(&delivery.receipt, Settlement::Ack).await.unwrap(), Settled::Done);
+    let rows = queue.diagnose().await;
+    let told = rows.iter().filter(|row| row.what == "topology").map(|row| row.found.clone());
+    assert!(told.clone().all(|found| found.unwrap().contains("not compared")), "{rows:?}");
+    drop(queue);
+
+    broker.delete_queue("verdict.dead").await;
+    let queue = open(&broker, options());
+    let error = queue.check().await.unwrap_err().to_string();
+    assert!(error.contains("verdict.dead") && error.contains("permission"), "{error}");
+    drop(queue);
+    broker.finish().await;
+}
+
 /// A wrong password is refused as such; the one in the options goes over the one in the URL.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn options_override_the_urls_user() {
