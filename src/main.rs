@@ -14,6 +14,7 @@ fn main() -> ExitCode {
         Ok(settings) => settings,
         Err(error) => return error.exit(),
     };
+    Cli::prepare(&settings);
     let quiet = if cli.serves() { Quiet::Info } else { Quiet::Warn };
     if let Err(error) = telemetry::init(settings.log, quiet) {
         return CliError::usage(error).exit();

@@ -16,6 +16,7 @@ mod run;
 mod runs;
 mod serve;
 mod signal;
+mod stack;
 
 use std::{fmt, path::PathBuf, process::ExitCode};
 
@@ -140,6 +141,11 @@ impl Cli {
         let lossy = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
         let variables = std::env::vars_os().map(|(name, value)| (lossy(name), lossy(value)));
         Ok(Settings::load(self.config.as_deref(), variables, &cwd)?)
+    }
+
+    /// Gives this process what its threads need, before there are any.
+    pub fn prepare(settings: &Settings) {
+        stack::deepen(settings);
     }
 
     /// Whether this is a process that stays.

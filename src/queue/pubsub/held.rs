@@ -47,7 +47,7 @@ pub(super) struct Taken {
     pub attempt: u32,
     pub grip: Grip,
     pub source: Arc<Source>,
-    /// `None` for what came beyond the bound and goes straight back.
+    /// Of the prefetch, while a consumer has it.
     pub slot: Option<OwnedSemaphorePermit>,
 }
 

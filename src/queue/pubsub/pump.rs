@@ -2,13 +2,14 @@
 //!
 //! It opens the stream when somebody asks, looks whether the service is there while nothing
 //! comes, stops the stream when nobody has asked for a while, and gives back what nobody spoke of
-//! in time. Consumers hold, together with what is buffered for them, no more than the prefetch.
+//! in time. Consumers hold no more than the prefetch. What the service sends beyond it waits here: to
+//! give it back would cost a delivery, and a wait that grows each time.
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use google_cloud_pubsub::{Error, model, subscriber::handler::Handler};
 use tokio::{
-    sync::{Semaphore, mpsc, oneshot},
+    sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot},
     task::JoinSet,
     time::{Instant, MissedTickBehavior, interval, sleep, timeout},
 };
@@ -35,6 +36,8 @@ const SILENT: Duration = Duration::from_secs(4);
 /// How long the service takes to hear that a stream ended. What is given back sooner may come down
 /// that stream once more, and is then kept from everybody until its deadline.
 pub(super) const HEARD: Duration = Duration::from_millis(200);
+/// What waits here at most. The service keeps to the prefetch; its emulator sends whatever there is.
+const AHEAD: usize = 1000;
 /// How long closing waits for the service to be told while consumers still hold messages.
 const FLUSH: Duration = Duration::from_millis(500);
 
@@ -81,7 +84,10 @@ enum Looked {
 pub(super) struct Pump {
     shared: Arc<Shared>,
     prefetch: usize,
+    /// What consumers may still be given.
     slots: Arc<Semaphore>,
+    /// A slot that came free while messages and consumers waited for one.
+    free: Option<OwnedSemaphorePermit>,
     calls: mpsc::WeakUnboundedSender<Call>,
     inbox: mpsc::UnboundedReceiver<Call>,
     waiting: VecDeque<oneshot::Sender<Result<Parcel, QueueError>>>,
@@ -112,6 +118,7 @@ impl Pump {
             shared,
             prefetch,
             slots: Arc::new(Semaphore::new(prefetch)),
+            free: None,
             calls: calls.downgrade(),
             inbox,
             waiting: VecDeque::new(),
@@ -141,6 +148,9 @@ impl Pump {
                 },
                 event = next(&mut self.stream) => self.came(event),
                 looked = done(&mut self.looking) => self.looked(looked),
+                Ok(slot) = self.slots.clone().acquire_owned(), if self.is_full() => {
+                    self.free = Some(slot);
+                }
                 _ = tick.tick() => self.tick(),
             }
             self.serve();
@@ -160,7 +170,7 @@ impl Pump {
                 self.waiting.push_back(waiter);
             }
             Call::Return(taken) if self.stream.is_some() && !self.resting => {
-                self.buffered.push_front(*taken)
+                self.buffered.push_front(Taken { slot: None, ..*taken });
             }
             Call::Return(taken) => self.give_back(*taken),
             Call::Close(done) => self.close(done),
@@ -177,7 +187,7 @@ impl Pump {
         }
     }
 
-    /// Keeps a message for whoever asks, or gives it back at once when too many are held.
+    /// Keeps a message for whoever asks, or gives it back at once when nobody will.
     fn take(&mut self, message: model::Message, handler: Handler) {
         let Some(stream) = &self.stream else { return };
         let source = stream.source.clone();
@@ -185,14 +195,11 @@ impl Pump {
         let (message, origin) = incoming(message);
         let (attempt, grip) = (attempt.unwrap_or(1).max(1), Grip::Handler(handler));
         self.exact = matches!(grip, Grip::Handler(Handler::ExactlyOnce(_)));
-        let slot = match self.resting {
-            true => None,
-            false => self.slots.clone().try_acquire_owned().ok(),
-        };
-        let taken = Taken { message, origin, attempt, grip, source, slot };
-        match taken.slot {
-            Some(_) => self.buffered.push_back(taken),
-            None => self.give_back(taken),
+        let taken = Taken { message, origin, attempt, grip, source, slot: None };
+        if self.resting || self.buffered.len() >= AHEAD {
+            self.give_back(taken);
+        } else {
+            self.buffered.push_back(taken);
         }
     }
 
@@ -277,6 +284,7 @@ impl Pump {
     /// came from it: its client forgets the last one otherwise.
     fn rest(&mut self) {
         self.resting = true;
+        self.free = None;
         if !self.exact || self.slots.available_permits() == self.prefetch {
             self.stop(false);
         } else {
@@ -311,22 +319,32 @@ impl Pump {
         }
     }
 
+    /// Whether messages and consumers wait for each other, and for a slot.
+    fn is_full(&self) -> bool {
+        self.free.is_none() && !self.waiting.is_empty() && !self.buffered.is_empty()
+    }
+
     fn serve(&mut self) {
-        while let Some(taken) = self.buffered.pop_front() {
-            let content = Some(Box::new(taken));
-            let mut parcel = Parcel { content, calls: self.calls.clone() };
-            loop {
-                // A waiter that has gone gives its place to the next.
-                let Some(waiter) = self.waiting.pop_front() else {
-                    self.buffered.extend(parcel.open());
-                    self.buffered.rotate_right(1);
-                    return;
-                };
-                match waiter.send(Ok(parcel)) {
-                    Err(Ok(back)) => parcel = back,
-                    _ => break,
-                }
+        while !self.waiting.is_empty() && !self.buffered.is_empty() {
+            let free = self.free.take().or_else(|| self.slots.clone().try_acquire_owned().ok());
+            let Some(slot) = free else { return };
+            if let Some(taken) = self.buffered.pop_front() {
+                self.hand_over(Taken { slot: Some(slot), ..taken });
             }
+        }
+    }
+
+    fn hand_over(&mut self, taken: Taken) {
+        let mut parcel = Parcel { content: Some(Box::new(taken)), calls: self.calls.clone() };
+        // A waiter that has gone gives its place to the next.
+        while let Some(waiter) = self.waiting.pop_front() {
+            match waiter.send(Ok(parcel)) {
+                Err(Ok(back)) => parcel = back,
+                _ => return,
+            }
+        }
+        if let Some(taken) = parcel.open() {
+            self.buffered.push_front(Taken { slot: None, ..taken });
         }
     }
 

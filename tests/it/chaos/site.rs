@@ -167,12 +167,18 @@ impl Site {
         (worker, told)
     }
 
-    /// Waits until every one of these events has a completed run; says what became of the others.
+    /// Waits until every one of these events has a completed run, as long as they become more; says
+    /// what became of the others.
     pub async fn until_all(&self, events: &BTreeSet<u64>) {
-        let (count, began) = (events.len() as u64, Instant::now());
-        while self.completed().await < count {
+        let count = events.len() as u64;
+        let (mut seen, mut since) = (0, Instant::now());
+        while seen < count {
             pass(Duration::from_millis(20)).await;
-            if began.elapsed() > PATIENCE {
+            let now = self.completed().await;
+            if now > seen {
+                (seen, since) = (now, Instant::now());
+            }
+            if since.elapsed() > PATIENCE {
                 let begun = self.keys().await;
                 let missing: Vec<_> = events.difference(&begun).collect();
                 let (done, status) = (self.completed().await, self.worker().status());

@@ -7,6 +7,7 @@
 
 mod embedded;
 mod flood;
+mod headers;
 mod letters;
 mod outages;
 mod outcomes;

@@ -109,7 +109,7 @@ impl Broker {
         let login = json!({ "password": "guest", "tags": "administrator" });
         self.ask(Method::PUT, &user, login).await;
         self.ask(Method::PUT, &permissions, all).await;
-        self.ask_as(&self.vhost, Method::DELETE, &self.path("queues", name), Value::Null).await;
+        self.ask_as(&self.vhost, Method::DELETE, &self.path("queues", name), "null".into()).await;
         self.ask(Method::DELETE, &user, Value::Null).await;
     }
 
@@ -208,14 +208,26 @@ impl Broker {
         format!("{}{path}", self.api).parse().unwrap()
     }
 
-    async fn ask(&self, method: Method, path: &str, body: Value) -> Value {
-        self.ask_as("guest", method, path, body).await
+    /// Publishes to a queue, with these headers as JSON.
+    pub async fn publish(&self, queue: &str, body: &str, headers: &str) {
+        let [queue, body] = [queue, body].map(|text| json!(text).to_string());
+        let what = format!(
+            "{{\"routing_key\":{queue},\"payload\":{body},\"payload_encoding\":\"string\",\
+             \"properties\":{{\"headers\":{headers}}}}}"
+        );
+        let path = format!("/api/exchanges/{}/amq.default/publish", self.vhost);
+        let answer = self.ask_as("guest", Method::POST, &path, what).await;
+        assert_eq!(answer["routed"], true, "{answer}");
     }
 
-    async fn ask_as(&self, user: &str, method: Method, path: &str, body: Value) -> Value {
+    async fn ask(&self, method: Method, path: &str, body: Value) -> Value {
+        self.ask_as("guest", method, path, body.to_string()).await
+    }
+
+    async fn ask_as(&self, user: &str, method: Method, path: &str, body: String) -> Value {
         let request = self.http.request(method.clone(), self.url_of(path));
         let request = request.basic_auth(user, Some("guest"));
-        let request = request.header("content-type", "application/json").body(body.to_string());
+        let request = request.header("content-type", "application/json").body(body);
         let answer = request.send().await.unwrap();
         let status = answer.status();
         let text = answer.text().await.unwrap();
