@@ -41,6 +41,11 @@ impl RunId {
         Self(format!("{:032x}", fastrand::u128(..)).into())
     }
 
+    /// Behind every other in any order.
+    pub fn last() -> Self {
+        Self("f".repeat(32).into())
+    }
+
     /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -351,6 +356,19 @@ pub enum Cancelled {
     Missing,
 }
 
+/// The answer to a deletion that spares what is still of use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Deleted {
+    /// It is gone, and all that belonged to it.
+    Done,
+    /// There is no such run.
+    Missing,
+    /// A living lease is on it.
+    Held(Holder),
+    /// It has not ended.
+    Unfinished(RunStatus),
+}
+
 /// Which runs. Every field narrows; the newest `(created_at, id)` come first.
 #[derive(Debug, Clone, Default)]
 pub struct RunFilter {
@@ -463,6 +481,9 @@ pub trait Store: Send + Sync + 'static {
 
     /// Removes the run and all that belongs to it, letters aside. Answers whether it was there.
     async fn delete(&self, run: &RunId) -> Result<bool, StoreError>;
+
+    /// The same for a run that has ended and that nobody holds; any other stays as it is.
+    async fn delete_ended(&self, run: &RunId) -> Result<Deleted, StoreError>;
 
     /// Removes final runs that are not due again and whose head has not changed for `age`, and
     /// settled letters as old; never a parked, queued or running run, nor one whose letter is

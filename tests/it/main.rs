@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
 
 mod chaos;
+mod cli;
 mod config;
 mod crash;
 mod deploy;

@@ -7,7 +7,7 @@ mod append;
 mod claim;
 mod due;
 mod firestore;
-mod harness;
+pub mod harness;
 mod keyed;
 mod letters;
 mod list;
