@@ -20,7 +20,7 @@ use crate::{
     },
     graph::{Runtime, Store},
     queue::{Queue, embedded},
-    worker::{DeadLetters, Worker},
+    worker::{self, DeadLetters, Worker},
     workflows::{Bound, Registry, review},
 };
 
@@ -123,7 +123,8 @@ impl App {
 
     /// A worker on these parts.
     pub fn worker(&self) -> Worker {
-        let options = self.settings.worker.clone();
+        let retention = self.settings.store.retention;
+        let options = worker::Options { retention, ..self.settings.worker.clone() };
         Worker::new(self.runtime.clone(), self.queue.clone(), self.workflows.clone(), options)
     }
 

@@ -70,7 +70,7 @@ pub struct Settings {
 }
 
 /// Settings, or whole sections, that no component reads yet.
-const IDLE: &[&str] = &["github.", "model.", "store.retention"];
+const IDLE: &[&str] = &["github.", "model."];
 
 /// What relative and unset places are taken from.
 struct Surroundings {

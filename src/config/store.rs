@@ -13,7 +13,8 @@ use crate::db::PostgresOptions;
 pub struct StoreOptions {
     /// The store's place. Unset: SQLite in the user's state folder.
     pub url: StoreUrl,
-    /// Age after which a finished run may be deleted, like `90d`. Unset: kept until deleted by hand.
+    /// Age after which workers remove a run that has ended, like `90d`. Unset: kept until deleted
+    /// by hand.
     #[serde(with = "humantime_serde")]
     pub retention: Option<Duration>,
     /// PostgreSQL.
@@ -23,6 +24,9 @@ pub struct StoreOptions {
 impl StoreOptions {
     /// The first option that cannot work, with the reason.
     pub(super) fn fault(&self) -> Option<(String, &'static str)> {
+        if self.retention.is_some_and(|age| age < Duration::from_secs(1)) {
+            return Some(("retention".to_owned(), "expected a duration of at least 1s"));
+        }
         self.postgres.fault().map(|(name, why)| (format!("postgres.{name}"), why))
     }
 }

@@ -3,6 +3,7 @@
 
 mod deleting;
 mod listing;
+mod retention;
 mod site;
 mod watching;
 

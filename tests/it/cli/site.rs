@@ -53,6 +53,12 @@ impl Site {
         Self { machine, store, place: Place::Firestore(server) }
     }
 
+    /// The same with a setting.
+    pub fn with(mut self, key: &str, value: &str) -> Self {
+        self.machine = self.machine.set(key, value);
+        self
+    }
+
     pub async fn done(self) {
         drop(self.store);
         match self.place {
