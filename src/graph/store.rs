@@ -408,12 +408,16 @@ pub enum StoreError {
     /// The store refuses, or what it holds cannot be read.
     #[error("{0}")]
     Broken(String),
+    /// What it holds is encrypted with a key that this process has not got; another may have it.
+    /// Nobody's failure but this process's.
+    #[error("{0}")]
+    Sealed(String),
 }
 
 impl From<StoreError> for Fault {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::Unavailable(why) => Fault::outage(why),
+            StoreError::Unavailable(why) | StoreError::Sealed(why) => Fault::outage(why),
             StoreError::Conflict { .. } => Fault::transient(error.to_string()),
             other => Fault::permanent(other.to_string()),
         }

@@ -4,6 +4,7 @@
 mod deleting;
 mod listing;
 mod retention;
+mod sealing;
 mod site;
 mod watching;
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::Value;
 use verdict::{
     checkpoint::{PostgresStore, SqliteStore},
@@ -56,6 +57,13 @@ impl Site {
     /// The same with a setting.
     pub fn with(mut self, key: &str, value: &str) -> Self {
         self.machine = self.machine.set(key, value);
+        self
+    }
+
+    /// The same with a setting in a file; no file is no setting.
+    pub fn with_file(mut self, key: &str, file: &str) -> Self {
+        let variable = format!("{}_FILE", verdict::config::variable_of(key));
+        self.machine = self.machine.with_variable(&variable, file);
         self
     }
 
@@ -132,6 +140,36 @@ impl Site {
         }
     }
 
+    /// Every byte the store has, as it has it.
+    pub async fn raw(&self) -> Vec<u8> {
+        let mut raw = Vec::new();
+        match &self.place {
+            Place::Sqlite(_) => {
+                for end in ["", "-wal"] {
+                    let file = format!("{}{end}", self.machine.file().display());
+                    raw.extend(std::fs::read(file).unwrap());
+                }
+            }
+            Place::Postgres(database, _) => {
+                for table in ["run", "record", "ask", "letter"] {
+                    let sql = format!("SELECT to_jsonb(t) #>> '{{}}' FROM verdict.{table} AS t");
+                    for row in database.ask(&sql).await {
+                        let row: String = sqlx::Row::get(&row, 0);
+                        decoded(&serde_json::from_str(&row).unwrap(), &mut raw);
+                    }
+                }
+            }
+            Place::Firestore(server) => {
+                for collection in ["runs", "records", "asks", "parts", "letters", "subjects"] {
+                    for document in server.documents(collection).await {
+                        decoded(&document, &mut raw);
+                    }
+                }
+            }
+        }
+        raw
+    }
+
     /// A run in this status, made past the command line.
     pub async fn made(&self, new: NewRun, status: RunStatus) -> String {
         let id = new.id.to_string();
@@ -147,5 +185,23 @@ impl Site {
             self.store.append(append).await.unwrap();
         }
         id
+    }
+}
+
+/// All texts in it, and the bytes that stand as text: PostgreSQL writes them in hexadecimal, Firestore
+/// in Base64.
+fn decoded(value: &Value, raw: &mut Vec<u8>) {
+    match value {
+        Value::String(text) => {
+            raw.extend_from_slice(text.as_bytes());
+            if let Some(hex) = text.strip_prefix("\\x") {
+                let pairs = (0..hex.len()).step_by(2);
+                raw.extend(pairs.map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()));
+            }
+            raw.extend(STANDARD.decode(text).unwrap_or_default());
+        }
+        Value::Array(items) => items.iter().for_each(|item| decoded(item, raw)),
+        Value::Object(fields) => fields.values().for_each(|field| decoded(field, raw)),
+        _ => {}
     }
 }
