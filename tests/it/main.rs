@@ -13,6 +13,7 @@ mod fuzz;
 mod graph;
 mod house;
 mod queue;
+mod redaction;
 mod review;
 mod server;
 mod services;

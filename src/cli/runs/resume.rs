@@ -33,7 +33,8 @@ pub(super) async fn main(args: &Args, app: &App) -> Result<(), CliError> {
             Ok(())
         }
         Resumed::Already(first) => {
-            let first = String::from_utf8_lossy(&first).into_owned();
+            let first = serde_json::from_slice(&first).map(|first| workflow.redact(first));
+            let first = first.unwrap_or_default();
             Err(CliError::usage(format!("interrupt {interrupt} was answered before, with {first}")))
         }
         Resumed::Unknown => {
