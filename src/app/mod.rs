@@ -11,7 +11,7 @@ use std::{collections::HashMap, path::PathBuf, sync::Arc};
 
 use crate::{
     base::{Clock, Fault},
-    checkpoint::{Memory, SqliteStore},
+    checkpoint::{KeyRing, Memory, Sealed, SqliteStore},
     config::{QueueUrl, Settings, StoreUrl},
     db::{Sqlite, SqliteOptions},
     forge::{
@@ -20,7 +20,7 @@ use crate::{
     },
     graph::{Runtime, Store},
     queue::{Queue, embedded},
-    worker::{DeadLetters, Worker},
+    worker::{self, DeadLetters, Worker},
     workflows::{Bound, Registry, review},
 };
 
@@ -93,6 +93,7 @@ impl App {
             #[cfg(not(all(feature = "postgres", feature = "firestore")))]
             other => return Err(AppError::new("store.url", format!("{other} is not built in"))),
         };
+        let store = Arc::new(Sealed::new(store, keys(&settings)?));
         let queue: Arc<dyn Queue> = match &settings.queue.url {
             QueueUrl::Embedded(path) => {
                 let path = path.clone().unwrap_or_else(|| PathBuf::from("verdict.db"));
@@ -123,7 +124,8 @@ impl App {
 
     /// A worker on these parts.
     pub fn worker(&self) -> Worker {
-        let options = self.settings.worker.clone();
+        let retention = self.settings.store.retention;
+        let options = worker::Options { retention, ..self.settings.worker.clone() };
         Worker::new(self.runtime.clone(), self.queue.clone(), self.workflows.clone(), options)
     }
 
@@ -164,6 +166,12 @@ fn pubsub(
     let prefetch = settings.worker.concurrency;
     crate::queue::pubsub::PubSub::open(project, subscription, topic, options, prefetch)
         .map_err(|error| AppError::new("queue.url", error))
+}
+
+/// The keys of what runs hold; without them it is stored as it is.
+fn keys(settings: &Settings) -> Result<KeyRing, AppError> {
+    let ring = settings.store.encryption.ring();
+    ring.map_err(|why| AppError::new("store.encryption.keys", why))
 }
 
 /// The store on a PostgreSQL server.

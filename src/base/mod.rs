@@ -6,10 +6,12 @@ pub mod durations;
 mod fault;
 mod hash;
 pub mod keyed;
+mod misfit;
 mod trace;
 
 pub use clock::{Clock, ManualClock, Timestamp};
 pub use fault::{Fault, FaultKind, Result};
 pub use hash::hash_hex;
+pub use misfit::misfit;
 pub use secrecy::{ExposeSecret, SecretString as Secret};
 pub use trace::TraceContext;

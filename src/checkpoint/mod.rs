@@ -7,6 +7,8 @@
 //! | `PostgresStore` (feature `postgres`) | any number of machines on one server | what the server survives |
 //! | `FirestoreStore` (feature `firestore`) | any number of machines | the loss of a machine, or of a zone |
 //!
+//! [`Sealed`] is a layer before any of them: what runs hold is encrypted on its way in.
+//!
 //! What the port promises is decided in one place (`rules`, plain functions over heads), so that
 //! the stores cannot drift apart; what is left to each is to make it one atomic step. The suite in
 //! `tests/it/store` runs against all of them.
@@ -19,6 +21,7 @@ mod memory;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod rules;
+mod sealed;
 mod sqlite;
 mod waves;
 
@@ -27,4 +30,5 @@ pub use self::firestore::{FirestoreStore, Options as FirestoreOptions, Usage as 
 pub use memory::Memory;
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresStore;
+pub use sealed::{KeyRing, Sealed};
 pub use sqlite::SqliteStore;

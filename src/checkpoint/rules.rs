@@ -5,8 +5,8 @@ use std::time::Duration;
 use crate::{
     base::Timestamp,
     graph::store::{
-        Append, Claim, ClaimAs, Claimed, FORMAT, Head, Hold, Holder, Lease, Letter, LetterState,
-        NewRun, Resumed, RunFilter, RunStatus, StoreError,
+        Append, Claim, ClaimAs, Claimed, Deleted, FORMAT, Head, Hold, Holder, Lease, Letter,
+        LetterState, NewRun, Resumed, RunFilter, RunStatus, StoreError,
     },
 };
 
@@ -186,6 +186,14 @@ pub(super) fn due_since(head: &Head, now: Timestamp, margin: Duration) -> Option
 /// Whether the run has ended, will not go on by itself, and has not changed for `age`.
 pub(super) fn outlived(head: &Head, now: Timestamp, age: Duration) -> bool {
     head.status.is_final() && head.not_before.is_none() && head.updated_at.plus(age) <= now
+}
+
+/// Why the run is not to be deleted by somebody who may be mistaken about it.
+pub(super) fn spared(head: &Head, now: Timestamp) -> Option<Deleted> {
+    match living(head, now) {
+        Some(holder) => Some(Deleted::Held(holder.clone())),
+        None => (!head.status.is_final()).then_some(Deleted::Unfinished(head.status)),
+    }
 }
 
 /// Whether the letter is settled and as old.

@@ -154,7 +154,7 @@ fn list(letters: &[Letter], format: Format) -> Result<(), CliError> {
 async fn show(app: &App, id: &str, format: Format) -> Result<(), CliError> {
     let letter = app.runtime.store.letter(id).await.map_err(Fault::from)?;
     let letter = letter.ok_or_else(|| CliError::usage(format!("there is no letter `{id}`")))?;
-    let payload = String::from_utf8_lossy(&letter.payload).into_owned();
+    let payload = app.workflows.readable(letter.workflow.as_deref(), &letter.payload);
     let mut value = row(&letter);
     if let Value::Object(fields) = &mut value {
         fields.insert("confirmed".to_owned(), json!(letter.confirmed));

@@ -90,7 +90,9 @@ async fn store(app: &App) -> Result<String, String> {
     let statuses = vec![RunStatus::Queued, RunStatus::Running, RunStatus::Parked];
     let filter = RunFilter { statuses, ..RunFilter::default() };
     let open = store.list(&filter).await.map_err(|e| e.to_string())?;
-    Ok(format!("answers; {} unfinished runs", open.len()))
+    let ring = app.settings.store.encryption.ring()?;
+    let sealed = ring.writer_name().map(|key| format!("; encrypts with key `{key}`"));
+    Ok(format!("answers; {} unfinished runs{}", open.len(), sealed.unwrap_or_default()))
 }
 
 /// Everything the queue needs, one row each, and how much is on it.

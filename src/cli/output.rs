@@ -6,12 +6,14 @@ use serde::Serialize;
 
 use super::CliError;
 
-/// Writes to stdout; a reader that has gone away is no error.
+/// Writes to stdout, and ends the line; a reader that has gone away is no error.
 pub(super) fn print(text: &str) -> Result<(), CliError> {
+    write(text, if text.ends_with('\n') { "" } else { "\n" })
+}
+
+fn write(text: &str, end: &str) -> Result<(), CliError> {
     let mut out = anstream::stdout().lock();
-    let written = out
-        .write_all(text.as_bytes())
-        .and_then(|()| if text.ends_with('\n') { Ok(()) } else { out.write_all(b"\n") });
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.write_all(end.as_bytes()));
     match written.and_then(|()| out.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(CliError::failed(format!("cannot write to stdout: {error}")))
@@ -22,9 +24,32 @@ pub(super) fn print(text: &str) -> Result<(), CliError> {
 
 /// Prints a value as JSON, indented.
 pub(super) fn print_json(value: &impl Serialize) -> Result<(), CliError> {
-    let text = serde_json::to_string_pretty(value)
-        .map_err(|e| CliError::failed(format!("the output has no JSON form: {e}")))?;
-    print(&text)
+    print(&pretty(value)?)
+}
+
+fn pretty(value: &impl Serialize) -> Result<String, CliError> {
+    serde_json::to_string_pretty(value)
+        .map_err(|e| CliError::failed(format!("the output has no JSON form: {e}")))
+}
+
+/// A JSON array that is printed as its items come, so that any number of them may.
+#[derive(Default)]
+pub(super) struct JsonArray {
+    begun: bool,
+}
+
+impl JsonArray {
+    /// One more.
+    pub(super) fn item(&mut self, item: &impl Serialize) -> Result<(), CliError> {
+        let begin = if self.begun { ",\n  " } else { "[\n  " };
+        self.begun = true;
+        write(begin, &pretty(item)?.replace('\n', "\n  "))
+    }
+
+    /// No more.
+    pub(super) fn end(self) -> Result<(), CliError> {
+        write(if self.begun { "\n" } else { "[" }, "]\n")
+    }
 }
 
 /// Columns as wide as they need to be; the last one as it comes.

@@ -12,6 +12,7 @@ pub(super) const SECRETS: &[&str] = &[
     "github.webhook_secret",
     "queue.amqp.password",
     "server.token",
+    "store.encryption.keys",
     "store.postgres.password",
 ];
 

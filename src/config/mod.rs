@@ -40,7 +40,7 @@ pub use keys::{known_keys, variable_of};
 pub use model::ModelOptions;
 pub use place::{InvalidPlace, QueueUrl, ServerUrl, StoreUrl};
 pub use queue::QueueOptions;
-pub use store::StoreOptions;
+pub use store::{EncryptionOptions, StoreOptions};
 
 use layer::Layer;
 
@@ -70,7 +70,7 @@ pub struct Settings {
 }
 
 /// Settings, or whole sections, that no component reads yet.
-const IDLE: &[&str] = &["github.", "model.", "store.retention"];
+const IDLE: &[&str] = &["github.", "model."];
 
 /// What relative and unset places are taken from.
 struct Surroundings {
@@ -176,7 +176,7 @@ impl Settings {
             return Err(self.bad(&format!("queue.{name}"), why));
         }
         if let Some((name, why)) = self.store.fault() {
-            return Err(self.bad(&format!("store.{name}"), why));
+            return Err(self.bad(&format!("store.{name}"), &why));
         }
         if let Some((name, why)) = self.worker.fault() {
             return Err(self.bad(&format!("worker.{name}"), why));

@@ -14,7 +14,7 @@ use super::{
     state::{State, redact},
     store::RunId,
 };
-use crate::base::{Fault, Result, Timestamp};
+use crate::base::{Fault, Result, Timestamp, misfit};
 
 /// A run, as its nodes know it.
 #[derive(Debug, Clone)]
@@ -115,7 +115,8 @@ impl<S: State, D> Context<S, D> {
         let raw = raw
             .ok_or_else(|| Fault::permanent(format!("node `{}` was sent no input", self.node())))?;
         serde_json::from_str(raw.get()).map_err(|e| {
-            Fault::permanent(format!("node `{}` was sent an unfit input: {e}", self.node()))
+            let (node, why) = (self.node(), misfit(&e));
+            Fault::permanent(format!("node `{node}` was sent an unfit input: {why}"))
         })
     }
 
@@ -160,8 +161,8 @@ impl<S: State, D> Context<S, D> {
         let answers = self.answers.iter().flat_map(|answers| answers.iter());
         if let Some((_, value)) = answers.into_iter().find(|(known, _)| known == name) {
             return serde_json::from_str(value.get()).map_err(|e| {
-                let node = self.node();
-                Fault::permanent(format!("node `{node}`: the answer to `{name}` is unfit: {e}"))
+                let (node, why) = (self.node(), misfit(&e));
+                Fault::permanent(format!("node `{node}`: the answer to `{name}` is unfit: {why}"))
                     .into()
             });
         }

@@ -203,7 +203,9 @@ impl Journal {
                 self.asks = append.asks;
                 self.catch_up().await.map(Flushed::Moved)
             }
-            Err(StoreError::Unavailable(why)) => Err(JournalError::Lost(Fault::outage(why))),
+            Err(StoreError::Unavailable(why) | StoreError::Sealed(why)) => {
+                Err(JournalError::Lost(Fault::outage(why)))
+            }
             Err(StoreError::Broken(why)) => Err(JournalError::Lost(Fault::permanent(why))),
             Err(StoreError::Fenced | StoreError::Missing(_)) => Err(JournalError::Fenced),
         }

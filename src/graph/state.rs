@@ -14,7 +14,9 @@ pub trait State: Clone + Serialize + Send + Sync + 'static {
     /// A node's partial update. Fields it does not mention stay as they were.
     type Update: Serialize + DeserializeOwned + Send + Sync + 'static;
 
-    /// Names of fields, at any depth, whose values never appear in logs, events or listings.
+    /// Names of fields, at any depth, whose values never appear in logs, events or listings: of the
+    /// state, of inputs and updates, of requests and answers. Texts that nodes write themselves
+    /// (errors, reasons) are theirs to keep clean.
     const SENSITIVE: &'static [&'static str] = &[];
     /// Whether [`State::check`] says anything; if so each merge works on a copy.
     const CHECKED: bool = false;

@@ -41,6 +41,11 @@ impl RunId {
         Self(format!("{:032x}", fastrand::u128(..)).into())
     }
 
+    /// Behind every other in any order.
+    pub fn last() -> Self {
+        Self("f".repeat(32).into())
+    }
+
     /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -351,6 +356,19 @@ pub enum Cancelled {
     Missing,
 }
 
+/// The answer to a deletion that spares what is still of use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Deleted {
+    /// It is gone, and all that belonged to it.
+    Done,
+    /// There is no such run.
+    Missing,
+    /// A living lease is on it.
+    Held(Holder),
+    /// It has not ended.
+    Unfinished(RunStatus),
+}
+
 /// Which runs. Every field narrows; the newest `(created_at, id)` come first.
 #[derive(Debug, Clone, Default)]
 pub struct RunFilter {
@@ -390,12 +408,16 @@ pub enum StoreError {
     /// The store refuses, or what it holds cannot be read.
     #[error("{0}")]
     Broken(String),
+    /// What it holds is encrypted with a key that this process has not got; another may have it.
+    /// Nobody's failure but this process's.
+    #[error("{0}")]
+    Sealed(String),
 }
 
 impl From<StoreError> for Fault {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::Unavailable(why) => Fault::outage(why),
+            StoreError::Unavailable(why) | StoreError::Sealed(why) => Fault::outage(why),
             StoreError::Conflict { .. } => Fault::transient(error.to_string()),
             other => Fault::permanent(other.to_string()),
         }
@@ -463,6 +485,9 @@ pub trait Store: Send + Sync + 'static {
 
     /// Removes the run and all that belongs to it, letters aside. Answers whether it was there.
     async fn delete(&self, run: &RunId) -> Result<bool, StoreError>;
+
+    /// The same for a run that has ended and that nobody holds; any other stays as it is.
+    async fn delete_ended(&self, run: &RunId) -> Result<Deleted, StoreError>;
 
     /// Removes final runs that are not due again and whose head has not changed for `age`, and
     /// settled letters as old; never a parked, queued or running run, nor one whose letter is

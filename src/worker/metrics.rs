@@ -22,6 +22,7 @@ const REDELIVERIES: &str = "verdict_queue_redeliveries_total";
 const DEPTH: &str = "verdict_queue_depth";
 const RECONNECTS: &str = "verdict_queue_reconnects_total";
 const PAUSED: &str = "verdict_worker_paused";
+const EXPIRED: &str = "verdict_runs_expired_total";
 const LETTERS: &str = "verdict_dead_letters_total";
 const SUBMITTED: &str = "verdict_runs_submitted_total";
 const NOT_WOKEN: &str = "verdict_wakeups_lost_total";
@@ -38,7 +39,8 @@ pub fn describe_worker() {
     describe_counter!(RECONNECTS, "Connections to the queue that had to be made again");
     describe_gauge!(PAUSED, "1 while the worker takes nothing because something is out of reach");
     describe_counter!(LETTERS, "Dead letters written, by reason");
-    for counted in [RECEIVED, REDELIVERIES] {
+    describe_counter!(EXPIRED, "Runs that outlived their retention and were removed");
+    for counted in [RECEIVED, REDELIVERIES, EXPIRED] {
         counter!(counted).increment(0);
     }
     for reason in LetterReason::ALL {
@@ -116,6 +118,11 @@ pub(super) fn paused(paused: bool) {
 /// A dead letter was written.
 pub(super) fn dead_letter(reason: LetterReason) {
     counter!(LETTERS, "reason" => reason.as_str()).increment(1);
+}
+
+/// Old runs were removed.
+pub(super) fn expired(runs: u64) {
+    counter!(EXPIRED).increment(runs);
 }
 
 /// A run was asked for: whether it is new, or why there is none.

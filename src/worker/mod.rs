@@ -73,6 +73,8 @@ struct Shared {
     counts: Counts,
     /// Held by the sweep of the letters: one at a time. When the queue's were last gone through.
     sweeping: Arc<Mutex<Option<Instant>>>,
+    /// Held by the removal of old runs. When there were no more last.
+    expiring: Arc<Mutex<Option<Instant>>>,
 }
 
 impl Worker {
@@ -96,6 +98,7 @@ impl Worker {
             status: watch::Sender::new(Status::Taking),
             counts: Counts::default(),
             sweeping: Arc::default(),
+            expiring: Arc::default(),
         };
         Self { shared: Arc::new(shared) }
     }
@@ -197,6 +200,11 @@ impl Worker {
         }
         if let Ok(alone) = self.shared.sweeping.clone().try_lock_owned() {
             working.spawn(self.clone().sweep_letters(alone));
+        }
+        if let Some(age) = self.shared.options.retention
+            && let Ok(alone) = self.shared.expiring.clone().try_lock_owned()
+        {
+            working.spawn(self.clone().expire(age, alone));
         }
     }
 

@@ -34,6 +34,9 @@ pub struct Options {
     /// The waits between executions that fail; the last one repeats.
     #[serde(with = "crate::base::durations")]
     pub backoff: Vec<Duration>,
+    /// Age after which a run that has ended is removed: the setting `store.retention`.
+    #[serde(skip)]
+    pub retention: Option<Duration>,
 }
 
 impl Default for Options {
@@ -48,6 +51,7 @@ impl Default for Options {
             sweep_margin: Duration::from_secs(5),
             reconcile: Duration::from_secs(60),
             backoff: [10, 60, 600].map(Duration::from_secs).to_vec(),
+            retention: None,
         }
     }
 }

@@ -1,9 +1,20 @@
-//! Runs nobody looks after: their message was lost, their worker died, or their time has come.
+//! Runs nobody looks after: their message was lost, their worker died, or their time has come. And
+//! runs nobody asks for any more: retention.
 
+use std::time::Duration;
+
+use tokio::{sync::OwnedMutexGuard, time::Instant};
 use tracing::{Instrument as _, field::Empty};
 
-use super::{Worker, disposition::Happened};
+use super::{Worker, disposition::Happened, metrics, reach::jittered};
 use crate::graph::Head;
+
+/// Runs that are removed in one step, and steps in one go: removing must not hold up what is
+/// written meanwhile, nor a worker that is to stop.
+const STEP: usize = 100;
+const STEPS: usize = 100;
+/// How often to look for what has outlived its retention, at least and at most.
+const EVERY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(600));
 
 impl Worker {
     /// Runs to look after, at most so many.
@@ -23,6 +34,36 @@ impl Worker {
     pub(super) async fn look_after(&self, head: Head) {
         let span = tracing::info_span!("sweep", run = Empty, workflow = Empty);
         self.see_after(head).instrument(span).await;
+    }
+
+    /// Removes runs that have ended and not changed for `age`, by the store's clock. `last` is held
+    /// meanwhile: one process does it once at a time. Of several processes each removes what the
+    /// others have not.
+    pub(super) async fn expire(self, age: Duration, mut last: OwnedMutexGuard<Option<Instant>>) {
+        // So often that nothing stays much longer than it should.
+        let every = jittered((age / 10).clamp(EVERY.0, EVERY.1));
+        if last.is_some_and(|last| last.elapsed() < every) {
+            return;
+        }
+        let mut gone = 0;
+        for _ in 0..STEPS {
+            if self.shared.control.drain.is_cancelled() {
+                break;
+            }
+            let step = self.shared.runtime.store.expire(age, STEP).await;
+            let step = step.inspect_err(|error| tracing::warn!(%error, "removing old runs failed"));
+            let removed = step.unwrap_or_default();
+            metrics::expired(removed);
+            gone += removed;
+            if removed < STEP as u64 {
+                // There are no more for now.
+                *last = Some(Instant::now());
+                break;
+            }
+        }
+        if gone > 0 {
+            tracing::info!(runs = gone, retention = ?age, "removed runs that outlived their retention");
+        }
     }
 
     async fn see_after(&self, head: Head) {

@@ -195,6 +195,9 @@ pub trait AnyWorkflow: Send + Sync + 'static {
     /// If there is no such run or step.
     async fn checkpoint(&self, runtime: &Runtime, run: &RunId, step: u32) -> Result<Value>;
 
+    /// Something of a run, an answer to an interrupt say, with sensitive fields redacted.
+    fn redact(&self, value: Value) -> Value;
+
     /// See [`Runtime::fork`].
     ///
     /// # Errors
@@ -318,7 +321,11 @@ impl<W: Workflow> AnyWorkflow for Bound<W> {
         };
         Ok(Inspected {
             state: hide(state.unwrap_or_default()),
-            rendered: machine.state().and_then(|state| W::render(state)),
+            // A form of its own could show what JSON redacts.
+            rendered: machine
+                .state()
+                .filter(|_| W::State::SENSITIVE.is_empty())
+                .and_then(|state| W::render(state)),
             pending,
             interrupts: asked.collect(),
             failures: machine.failures(),
@@ -333,6 +340,10 @@ impl<W: Workflow> AnyWorkflow for Bound<W> {
         let state = runtime.checkpoint::<W::State>(run, step).await?;
         let state = serde_json::to_value(&*state).unwrap_or_default();
         Ok(redact(state, W::State::SENSITIVE))
+    }
+
+    fn redact(&self, value: Value) -> Value {
+        redact(value, W::State::SENSITIVE)
     }
 
     async fn fork(

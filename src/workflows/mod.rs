@@ -19,7 +19,7 @@ use serde_json::value::RawValue;
 
 pub use self::erased::{AnyRan, AnyWorkflow, Asked, Bound, Inspected, Options};
 use crate::{
-    base::{Fault, Result},
+    base::{Fault, Result, misfit},
     graph::{Graph, GraphError, State},
 };
 
@@ -99,7 +99,8 @@ pub trait Workflow: Send + Sync + 'static {
     /// If it is not well built, which its tests show.
     fn graph() -> Result<Graph<Self::State, Self::Deps>, GraphError>;
 
-    /// The state as people read it, if there is a better form than JSON.
+    /// The state as people read it, if there is a better form than JSON. Not asked of a state with
+    /// [`State::SENSITIVE`] fields: JSON is shown with those redacted.
     fn render(state: &Self::State) -> Option<String> {
         let _ = state;
         None
@@ -116,7 +117,7 @@ pub trait Workflow: Send + Sync + 'static {
 }
 
 /// The longest explanation taken over from the JSON parser, in characters.
-const QUOTED: usize = 200;
+const LONGEST: usize = 200;
 
 /// Reads a job's input; a misfit is the sender's mistake.
 ///
@@ -124,8 +125,8 @@ const QUOTED: usize = 200;
 /// Permanent, with what was expected.
 pub fn read_input<I: serde::de::DeserializeOwned>(workflow: &str, input: &RawValue) -> Result<I> {
     serde_json::from_str(input.get()).map_err(|error| {
-        // It may quote the input at any length; logs and letters are for people.
-        let why: String = error.to_string().chars().take(QUOTED).collect();
+        // What is expected may be long; logs and letters are for people.
+        let why: String = misfit(&error).chars().take(LONGEST).collect();
         Fault::permanent(format!("the input does not fit workflow `{workflow}`: {why}"))
     })
 }
@@ -157,6 +158,19 @@ impl Registry {
     /// Their names.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         self.workflows.keys().copied()
+    }
+
+    /// A message's body as people may read it: without the values of fields that its workflow marks
+    /// as sensitive. What is no JSON, or of no workflow here, is shown as it is.
+    pub fn readable(&self, workflow: Option<&str>, body: &[u8]) -> String {
+        let as_it_is = || String::from_utf8_lossy(body).into_owned();
+        let workflow = workflow.and_then(|name| self.get(name));
+        let Some(workflow) = workflow else { return as_it_is() };
+        let Ok(value) = serde_json::from_slice::<serde_json::Value>(body) else {
+            return as_it_is();
+        };
+        let shown = workflow.redact(value.clone());
+        if shown == value { as_it_is() } else { shown.to_string() }
     }
 
     /// The workflows that want to see this kind of event.

@@ -252,6 +252,38 @@ fn no_secret_is_ever_shown() {
     assert!(server.expose().contains("hunter2"));
 }
 
+/// Keys are told by their names, and what is wrong with them without a digit of theirs.
+#[test]
+fn keys_of_the_store_are_checked_and_never_shown() {
+    let key = "deadbeef".repeat(8);
+    let set = |text: &str| [("VERDICT__STORE__ENCRYPTION__KEYS", text.to_owned())];
+    for text in [format!("a:{key}"), format!("a:{key}, b.2:{}\n", key.to_uppercase())] {
+        let [(name, text)] = set(&text);
+        let settings = good("", &[(name, &text)]);
+        assert!(!format!("{settings:?}").contains("beef"));
+        let ring = settings.store.encryption.ring().unwrap();
+        assert_eq!((ring.writer_name(), format!("{ring:?}").contains("beef")), (Some("a"), false));
+    }
+    assert_eq!(good("", &[]).store.encryption.ring().unwrap().writer_name(), None);
+    let short = &key[1..];
+    for (text, words) in [
+        (
+            key.clone(),
+            "key 1: expected NAME:KEY, a name of up to 32 letters, digits, `.`, `_`, `-`",
+        ),
+        (format!("a:{key},{key}:b"), "key 2: expected NAME:KEY, a name of up to 32 letters"),
+        (format!("a:{short}"), "key `a`: expected 64 hexadecimal digits (`openssl rand -hex 32`"),
+        (format!("a:{short}g"), "key `a`: expected 64 hexadecimal digits"),
+        (format!("a:{key} a:{key}"), "two keys are called `a`"),
+        (",".to_owned(), "expected a key"),
+    ] {
+        let [(name, text)] = set(&text);
+        let error = refused("", &[(name, &text)]);
+        let begin = format!("bad value for `store.encryption.keys` in {name}: {words}");
+        assert!(error.starts_with(&begin) && !error.contains("beef"), "{error}");
+    }
+}
+
 #[test]
 fn show_lists_every_key_with_value_and_source() {
     let toml = "[worker]\nlease = '90s'\n[server]\ntoken = 'x'";

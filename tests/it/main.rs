@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
 
 mod chaos;
+mod cli;
 mod config;
 mod crash;
 mod deploy;
@@ -12,6 +13,7 @@ mod fuzz;
 mod graph;
 mod house;
 mod queue;
+mod redaction;
 mod review;
 mod server;
 mod services;

@@ -50,8 +50,8 @@ use self::{
 use crate::{
     base::{Clock, Fault},
     graph::store::{
-        Append, Cancelled, Claim, Claimed, Head, Lease, Letter, LetterFilter, LetterState, NewRun,
-        Opened, Resumed, RunFilter, RunId, Store, StoreError, StoredRecord,
+        Append, Cancelled, Claim, Claimed, Deleted, Head, Lease, Letter, LetterFilter, LetterState,
+        NewRun, Opened, Resumed, RunFilter, RunId, Store, StoreError, StoredRecord,
     },
 };
 
@@ -231,6 +231,10 @@ impl Store for FirestoreStore {
 
     async fn delete(&self, run: &RunId) -> Result<bool, StoreError> {
         Ok(self.delete_run(run, |_| true).await?)
+    }
+
+    async fn delete_ended(&self, run: &RunId) -> Result<Deleted, StoreError> {
+        Ok(self.delete_ended_run(run).await?)
     }
 
     async fn expire(&self, age: Duration, limit: usize) -> Result<u64, StoreError> {

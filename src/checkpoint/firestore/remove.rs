@@ -1,6 +1,9 @@
 //! Deletion and retention.
 
-use std::time::Duration;
+use std::{
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
 use futures_util::future::try_join_all;
 
@@ -13,7 +16,7 @@ use super::{
 };
 use crate::{
     checkpoint::rules,
-    graph::store::{Head, RunId},
+    graph::store::{Deleted, Head, RunId},
 };
 
 /// How many runs or letters are deleted side by side.
@@ -33,6 +36,23 @@ impl FirestoreStore {
                 Err(failure) => tries.again(failure).await?,
             }
         }
+    }
+
+    /// Deletes the run if it has ended and nobody holds it.
+    pub(super) async fn delete_ended_run(&self, run: &RunId) -> Result<Deleted, Failed> {
+        let now = self.client.patiently(|| self.client.now()).await?;
+        let spared = Mutex::new(None);
+        let goes = |head: &Head| {
+            let found = rules::spared(head, now);
+            let goes = found.is_none();
+            *spared.lock().unwrap_or_else(PoisonError::into_inner) = found;
+            goes
+        };
+        if self.delete_run(run, goes).await? {
+            return Ok(Deleted::Done);
+        }
+        let spared = spared.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok(spared.unwrap_or(Deleted::Missing))
     }
 
     async fn try_delete(

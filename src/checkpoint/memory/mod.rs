@@ -19,8 +19,8 @@ use super::rules;
 use crate::{
     base::Clock,
     graph::store::{
-        Append, Cancelled, Claim, Claimed, Head, Lease, Letter, LetterFilter, LetterState, NewRun,
-        Opened, Resumed, RunFilter, RunId, Store, StoreError, StoredRecord,
+        Append, Cancelled, Claim, Claimed, Deleted, Head, Lease, Letter, LetterFilter, LetterState,
+        NewRun, Opened, Resumed, RunFilter, RunId, Store, StoreError, StoredRecord,
     },
 };
 
@@ -196,6 +196,16 @@ impl Store for Memory {
 
     async fn delete(&self, run: &RunId) -> Result<bool, StoreError> {
         Ok(self.0.forget(run, |_| true))
+    }
+
+    async fn delete_ended(&self, run: &RunId) -> Result<Deleted, StoreError> {
+        let now = self.0.clock.now();
+        let mut spared = Some(Deleted::Missing);
+        self.0.forget(run, |head| {
+            spared = rules::spared(head, now);
+            spared.is_none()
+        });
+        Ok(spared.unwrap_or(Deleted::Done))
     }
 
     async fn expire(&self, age: std::time::Duration, limit: usize) -> Result<u64, StoreError> {

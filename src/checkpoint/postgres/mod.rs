@@ -33,8 +33,8 @@ use crate::{
     checkpoint::codec::refused,
     db::{Postgres, postgres::Lanes},
     graph::store::{
-        Append, Cancelled, Claim, Claimed, Head, Lease, Letter, LetterFilter, LetterState, NewRun,
-        Opened, Resumed, RunFilter, RunId, Store, StoreError, StoredRecord,
+        Append, Cancelled, Claim, Claimed, Deleted, Head, Lease, Letter, LetterFilter, LetterState,
+        NewRun, Opened, Resumed, RunFilter, RunId, Store, StoreError, StoredRecord,
     },
 };
 
@@ -122,6 +122,10 @@ impl Store for PostgresStore {
 
     async fn delete(&self, run: &RunId) -> Result<bool, StoreError> {
         remove::delete(&self.db, run).await.map_err(refused)
+    }
+
+    async fn delete_ended(&self, run: &RunId) -> Result<Deleted, StoreError> {
+        remove::delete_ended(&self.db, run).await.map_err(refused)
     }
 
     async fn expire(&self, age: Duration, limit: usize) -> Result<u64, StoreError> {

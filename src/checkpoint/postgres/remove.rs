@@ -4,13 +4,17 @@ use std::time::Duration;
 
 use sqlx::{Row as _, postgres::PgRow};
 
-use super::codec::{millis, number};
+use super::{
+    codec::{columns, millis, number},
+    rows,
+};
 use crate::{
+    checkpoint::rules,
     db::{
         DbError, Postgres,
         postgres::{Repeat, Session, work},
     },
-    graph::store::RunId,
+    graph::store::{Deleted, RunId},
 };
 
 pub(super) async fn delete(db: &Postgres, run: &RunId) -> Result<bool, DbError> {
@@ -26,6 +30,30 @@ pub(super) async fn delete(db: &Postgres, run: &RunId) -> Result<bool, DbError> 
         )
         .await?
         > 0)
+}
+
+const LOCKED: &str =
+    concat!("SELECT ", columns!(), ", verdict.now_ms() FROM verdict.run WHERE id = $1 FOR UPDATE");
+
+/// Decides under the row's lock.
+pub(super) async fn delete_ended(db: &Postgres, run: &RunId) -> Result<Deleted, DbError> {
+    db.transaction(
+        Repeat::Never,
+        &[],
+        work!(|session| {
+            let locked = session.row(sqlx::query(LOCKED).bind(run.as_str())).await?;
+            let Some(locked) = locked else { return Ok(Deleted::Missing) };
+            let (row, now) = rows::seen(&locked)?;
+            if let Some(spared) = rules::spared(&row.head, now) {
+                return Ok(spared);
+            }
+            let sql = sqlx::query("DELETE FROM verdict.run WHERE n = $1 RETURNING n");
+            let gone = session.rows(sql.bind(row.n)).await?;
+            clear(session, &gone).await?;
+            Ok(Deleted::Done)
+        }),
+    )
+    .await
 }
 
 /// Removes what belonged to runs that are gone: a statement of its own, so that it sees what was

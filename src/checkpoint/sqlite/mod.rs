@@ -25,8 +25,8 @@ use crate::{
     checkpoint::codec::refused,
     db::{Lane, Sqlite},
     graph::store::{
-        Append, Cancelled, Claim, Claimed, Head, Lease, Letter, LetterFilter, LetterState, NewRun,
-        Opened, Resumed, RunFilter, RunId, Store, StoreError, StoredRecord,
+        Append, Cancelled, Claim, Claimed, Deleted, Head, Lease, Letter, LetterFilter, LetterState,
+        NewRun, Opened, Resumed, RunFilter, RunId, Store, StoreError, StoredRecord,
     },
 };
 
@@ -109,6 +109,10 @@ impl Store for SqliteStore {
 
     async fn delete(&self, run: &RunId) -> Result<bool, StoreError> {
         self.write::<remove::Deletions>(run.clone()).await
+    }
+
+    async fn delete_ended(&self, run: &RunId) -> Result<Deleted, StoreError> {
+        self.write::<remove::SparingDeletions>(run.clone()).await
     }
 
     async fn expire(&self, age: Duration, limit: usize) -> Result<u64, StoreError> {

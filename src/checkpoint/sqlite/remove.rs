@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use super::{codec::number, rows};
 use crate::{
+    checkpoint::rules,
     db::{DbError, Lane, Tx},
-    graph::store::RunId,
+    graph::store::{Deleted, RunId},
 };
 
 pub(super) struct Deletions;
@@ -23,6 +24,29 @@ impl Lane for Deletions {
                 remove(tx, n).await?;
             }
             answers.push(n.is_some());
+        }
+        Ok(answers)
+    }
+}
+
+pub(super) struct SparingDeletions;
+
+impl Lane for SparingDeletions {
+    type Op = RunId;
+    type Answer = Deleted;
+
+    async fn run(tx: &mut Tx<'_>, ops: &[RunId]) -> Result<Vec<Deleted>, DbError> {
+        let mut answers = Vec::with_capacity(ops.len());
+        for run in ops {
+            let Some(row) = rows::find_one(tx, run).await? else {
+                answers.push(Deleted::Missing);
+                continue;
+            };
+            let spared = rules::spared(&row.head, tx.now());
+            if spared.is_none() {
+                remove(tx, row.n).await?;
+            }
+            answers.push(spared.unwrap_or(Deleted::Done));
         }
         Ok(answers)
     }

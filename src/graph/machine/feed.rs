@@ -8,7 +8,7 @@ use super::{
     Answer, Ended, ForkedFrom, Illegal, OpenInterrupt, RunMachine, Slot, TaskSummary, Todo,
 };
 use crate::{
-    base::Timestamp,
+    base::{Timestamp, misfit},
     graph::{
         command::{Command, END, Send},
         record::{Body, Meta, Outcome, Record, Redo},
@@ -63,7 +63,7 @@ impl<S: State> RunMachine<S> {
                     return Err("the run has started already".to_owned());
                 }
                 let input = serde_json::from_str(start.input.get())
-                    .map_err(|e| format!("its input does not fit the workflow: {e}"))?;
+                    .map_err(|e| format!("its input does not fit the workflow: {}", misfit(&e)))?;
                 self.start(at, (workflow, version), &entry, S::new(input));
                 self.envelope = start.envelope.map(Arc::new);
                 Ok(())

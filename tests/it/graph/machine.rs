@@ -144,7 +144,7 @@ fn nothing_happens_before_the_start() {
 #[test]
 fn a_start_is_one_and_fits() {
     refused(vec![started()], started(), "the run has started already");
-    let why = "its input does not fit the workflow: invalid type: integer `7`, expected a sequence \
+    let why = "its input does not fit the workflow: invalid type: integer, expected a sequence \
                at line 1 column 1";
     refused(Vec::new(), started_with(7), why);
 }

@@ -11,8 +11,8 @@ use std::{
 use async_trait::async_trait;
 use bytes::Bytes;
 use verdict::graph::store::{
-    Append, Cancelled, Claim, Claimed, Head, Lease, Letter, LetterFilter, LetterState, NewRun,
-    Opened, Resumed, RunFilter, RunId, Store, StoreError, StoredRecord,
+    Append, Cancelled, Claim, Claimed, Deleted, Head, Lease, Letter, LetterFilter, LetterState,
+    NewRun, Opened, Resumed, RunFilter, RunId, Store, StoreError, StoredRecord,
 };
 
 pub struct Stalled {
@@ -87,6 +87,10 @@ impl Store for Stalled {
 
     async fn delete(&self, run: &RunId) -> Result<bool, StoreError> {
         self.line()?.delete(run).await
+    }
+
+    async fn delete_ended(&self, run: &RunId) -> Result<Deleted, StoreError> {
+        self.line()?.delete_ended(run).await
     }
 
     async fn expire(&self, age: Duration, limit: usize) -> Result<u64, StoreError> {

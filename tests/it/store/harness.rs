@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use tokio::sync::Mutex as AsyncMutex;
 use verdict::{
     base::{Clock, ManualClock, Timestamp, keyed::Keyed},
-    checkpoint::{FirestoreStore, Memory, PostgresStore, SqliteStore},
+    checkpoint::{FirestoreStore, KeyRing, Memory, PostgresStore, Sealed, SqliteStore},
     db::{Postgres, PostgresOptions, Sqlite, SqliteOptions},
     graph::store::{
         Append, Claim, ClaimAs, Claimed, Head, HeadChange, Hold, Lease, Letter, LetterReason,
@@ -126,6 +126,21 @@ pub async fn sqlite_file() -> Place {
         Box::pin(async move { db.close().await.unwrap() })
     });
     Place { keyed: store.clone(), store, clock, hand, tell: None, close, _keep: Box::new(folder) }
+}
+
+/// Behind the layer that encrypts.
+pub async fn sealed_memory() -> Place {
+    sealed(memory().await)
+}
+
+/// The same, in a file.
+pub async fn sealed_file() -> Place {
+    sealed(sqlite_file().await)
+}
+
+fn sealed(place: Place) -> Place {
+    let keys = KeyRing::parse(&format!("new:{}, old:{}", "1f".repeat(32), "2e".repeat(32)));
+    Place { store: Arc::new(Sealed::new(place.store, keys.unwrap())), ..place }
 }
 
 /// On a database of its own, with a clock that stands still.

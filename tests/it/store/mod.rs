@@ -7,7 +7,7 @@ mod append;
 mod claim;
 mod due;
 mod firestore;
-mod harness;
+pub mod harness;
 mod keyed;
 mod letters;
 mod list;
@@ -18,12 +18,15 @@ mod processes;
 mod race;
 mod remove;
 mod resume;
+mod sealed;
 mod sqlite;
 
 macro_rules! suite {
     ($($area:ident: $($case:ident)+;)+) => {
         suite!(@store memory; $($area: $($case)+;)+);
         suite!(@store sqlite_file; $($area: $($case)+;)+);
+        suite!(@store sealed_memory; $($area: $($case)+;)+);
+        suite!(@store sealed_file; $($area: $($case)+;)+);
         suite!(@store postgres_server; $($area: $($case)+;)+);
         suite!(@store postgres_pooled; $($area: $($case)+;)+);
         suite!(@store firestore_emulator; $($area: $($case)+;)+);

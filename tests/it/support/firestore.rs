@@ -65,9 +65,21 @@ impl Firestore {
     /// How many documents there are in collections of this name, wherever they are, as the service
     /// has them.
     pub async fn count(&self, collection: &str) -> usize {
+        self.find(collection, Some(json!({"fields": [{"fieldPath": "__name__"}]}))).await.len()
+    }
+
+    /// All of these documents, as the service has them.
+    pub async fn documents(&self, collection: &str) -> Vec<Value> {
+        self.find(collection, None).await
+    }
+
+    async fn find(&self, collection: &str, select: Option<Value>) -> Vec<Value> {
         let from = json!([{"collectionId": collection, "allDescendants": true}]);
-        let select = json!({"fields": [{"fieldPath": "__name__"}]});
-        let query = json!({"structuredQuery": {"from": from, "select": select}}).to_string();
+        let mut query = json!({"from": from});
+        if let Some(select) = select {
+            query["select"] = select;
+        }
+        let query = json!({"structuredQuery": query}).to_string();
         let (address, project) = (&self.address, &self.project);
         let place = format!("projects/{project}/databases/(default)/documents");
         let request = self.http.post(format!("http://{address}/v1/{place}:runQuery")).body(query);
@@ -75,7 +87,7 @@ impl Firestore {
         let answer = request.header("authorization", "Bearer owner").send().await.unwrap();
         let answer = answer.error_for_status().unwrap().text().await.unwrap();
         let rows: Vec<Value> = serde_json::from_str(&answer).unwrap();
-        rows.iter().filter(|row| row.get("document").is_some()).count()
+        rows.into_iter().filter_map(|mut row| Some(row.get_mut("document")?.take())).collect()
     }
 
     /// Its connections stay open, and nothing answers. Private ones only, as everything below.

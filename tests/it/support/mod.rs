@@ -16,7 +16,7 @@ mod rest;
 mod service;
 
 pub use firestore::Firestore;
-pub use machine::Machine;
+pub use machine::{Done, Machine};
 pub use postgres::{Database, Pooler};
 pub use process::Process;
 pub use proxy::Proxy;

@@ -228,7 +228,7 @@ pub struct Hall {
 
 pub const VISIBILITY: Duration = Duration::from_secs(30);
 
-pub fn seconds(seconds: u64) -> Duration {
+pub const fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 

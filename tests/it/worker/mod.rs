@@ -7,6 +7,7 @@ mod leases;
 mod letters;
 mod outages;
 mod outcomes;
+mod retention;
 mod subjects;
 mod sweep;
 mod table;

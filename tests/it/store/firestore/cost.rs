@@ -106,6 +106,10 @@ async fn what_each_operation_costs() {
     assert_eq!(spent, usage(2, 0, 0), "the first sweep");
     let (_, spent) = costs(&store, store.due(Duration::ZERO, 10)).await;
     assert_eq!(spent, usage(1, 0, 0), "a sweep that finds nothing");
+    let (gone, spent) = costs(&store, store.expire(Duration::from_secs(3600), 100)).await;
+    assert_eq!((gone.unwrap(), spent), (0, usage(3, 0, 0)), "nothing has outlived its retention");
+    let (_, spent) = costs(&store, store.head(&id("a"))).await;
+    assert_eq!(spent, usage(1, 0, 0), "a look at a run that is watched");
     let unconfirmed = LetterFilter { confirmed: Some(false), ..LetterFilter::default() };
     let (_, spent) = costs(&store, store.letters(&unconfirmed)).await;
     assert_eq!(spent, usage(1, 0, 0), "no letters");

@@ -1,0 +1,84 @@
+//! `verdict runs list`
+
+use super::{
+    CliError, Format, find,
+    narrow::{Narrow, Pages},
+    output, row,
+};
+use crate::{app::App, graph::Head};
+
+/// Which runs, and how to print them.
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct Args {
+    #[command(flatten)]
+    narrow: Narrow,
+    /// At most so many [default: 50 as text, all as JSON].
+    #[arg(long)]
+    limit: Option<usize>,
+    /// Go on behind this run: the last one of the page before.
+    #[arg(long, value_name = "ID")]
+    after: Option<String>,
+    /// How to print.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub(super) async fn main(args: &Args, app: &App) -> Result<(), CliError> {
+    let after = match &args.after {
+        Some(id) => Some(find(app, id).await?),
+        None => None,
+    };
+    match args.format {
+        Format::Json => {
+            let limit = args.limit.unwrap_or(usize::MAX);
+            as_json(Pages::new(app, &args.narrow, limit, after.as_ref())).await
+        }
+        Format::Text => {
+            let limit = args.limit.unwrap_or(50);
+            // One more, to see whether there are more.
+            let pages = Pages::new(app, &args.narrow, limit.saturating_add(1), after.as_ref());
+            as_text(pages, limit).await
+        }
+    }
+}
+
+async fn as_json(mut pages: Pages<'_>) -> Result<(), CliError> {
+    let mut array = output::JsonArray::default();
+    while let Some(page) = pages.next().await? {
+        for head in &page {
+            array.item(&row(head))?;
+        }
+    }
+    array.end()
+}
+
+async fn as_text(mut pages: Pages<'_>, limit: usize) -> Result<(), CliError> {
+    let mut heads = Vec::new();
+    while let Some(page) = pages.next().await? {
+        heads.extend(page);
+    }
+    let more = heads.len() > limit;
+    heads.truncate(limit);
+    let rows: Vec<_> = heads.iter().map(cells).collect();
+    let head = ["ID", "WORKFLOW", "STATUS", "CREATED", "KEY", "ERROR"];
+    output::print(&output::table(&head, &rows))?;
+    if let Some(last) = heads.last().filter(|_| more) {
+        anstream::eprintln!("there are more: --after {}", short(last));
+    }
+    Ok(())
+}
+
+fn short(head: &Head) -> String {
+    head.id.as_str().chars().take(12).collect()
+}
+
+fn cells(head: &Head) -> Vec<String> {
+    vec![
+        short(head),
+        head.workflow.clone(),
+        head.status.to_string(),
+        head.created_at.to_string(),
+        output::brief(&head.key, 60),
+        head.error.as_deref().map(|error| output::brief(error, 60)).unwrap_or_default(),
+    ]
+}

@@ -1,0 +1,111 @@
+//! `verdict runs list`, `show` and `history`.
+
+use serde_json::{Value, json};
+use verdict::graph::store::{NewRun, RunFilter, RunStatus};
+
+use super::{on_every_store, site::Site};
+use crate::store::harness::{about, run};
+
+fn ids(rows: &[Value]) -> Vec<&str> {
+    rows.iter().map(|row| row["id"].as_str().unwrap()).collect()
+}
+
+/// E15: every filter of `list`, alone and together, and pages that hold each run once.
+async fn lists_by_every_filter_and_in_pages(site: &Site) {
+    let tide = |name| NewRun { workflow: "tide".into(), ..run(name) };
+    let completed = site.made(run("completed"), RunStatus::Completed).await;
+    let failed = site.made(tide("failed"), RunStatus::Failed).await;
+    let parked = site.made(about("parked", "s", 1), RunStatus::Parked).await;
+    let queued = site.made(tide("queued"), RunStatus::Queued).await;
+    let running = site.made(run("running"), RunStatus::Running).await;
+    let all = site.listed(&[]);
+    let stored = site.store.list(&RunFilter::default()).await.unwrap();
+    let stored: Vec<_> = stored.iter().map(|head| head.id.as_str()).collect();
+    assert_eq!(ids(&all), stored);
+    assert_eq!(all.len(), 5);
+
+    let only = |args: &[&str], mut wanted: Vec<&str>| {
+        let rows = site.listed(args);
+        let mut found = ids(&rows);
+        found.sort_unstable();
+        wanted.sort_unstable();
+        assert_eq!(found, wanted, "{args:?}");
+    };
+    only(&["--status", "completed,failed"], vec![&completed, &failed]);
+    only(&["--workflow", "tide"], vec![&failed, &queued]);
+    only(&["--workflow", "tide", "--status", "queued"], vec![&queued]);
+    only(&["--subject", "s"], vec![&parked]);
+    only(&["--older-than", "1h"], vec![]);
+    only(&["--newer-than", "1h", "--status", "running"], vec![&running]);
+    only(&["--newer-than", "0s"], vec![]);
+    only(&["--older-than", "0s", "--subject", "s"], vec![&parked]);
+    only(&["--limit", "0"], vec![]);
+
+    let (mut paged, mut after) = (Vec::new(), Vec::<String>::new());
+    loop {
+        let mut args = vec!["--limit", "2"];
+        args.extend(after.iter().map(String::as_str));
+        let page = site.listed(&args);
+        let Some(last) = page.last() else { break };
+        after = vec!["--after".to_owned(), last["id"].as_str().unwrap().to_owned()];
+        paged.extend(page);
+    }
+    assert_eq!(paged, all);
+
+    let text = site.runs(&["list", "--limit", "2"]);
+    assert_eq!((text.code, text.stdout.lines().count()), (Some(0), 3));
+    let next = text.stderr.trim().strip_prefix("there are more: --after ").unwrap().to_owned();
+    let text = site.runs(&["list", "--limit", "3", "--after", &next]);
+    assert_eq!((text.stdout.lines().count(), text.stderr.as_str()), (4, ""));
+}
+
+/// E15: what a run came to, what it did, and its state at a step, from a process that had no part
+/// in it.
+async fn shows_a_run_from_another_process(site: &Site) {
+    let (_repo, id) = site.reviewed();
+    let shown = site.runs(&["show", &id[..8], "--format", "json"]).json();
+    assert_eq!((&shown["id"], &shown["status"]), (&json!(id), &json!("completed")));
+    assert_eq!(shown["pending"], json!([]));
+    assert_eq!(
+        shown["state"]["judgement"]["findings"].as_array().map(Vec::len),
+        Some(1),
+        "{shown:#}"
+    );
+    let text = site.runs(&["show", &id]).stdout;
+    assert!(text.contains("status    completed") && text.contains("a.js:1"), "{text}");
+    let start = site.runs(&["show", &id, "--step", "0"]).json();
+    assert_ne!(start, shown["state"]);
+    let history = site.runs(&["history", &id, "--format", "json"]).json();
+    let kinds: Vec<_> = history.as_array().unwrap().iter().map(|row| &row["kind"]).collect();
+    assert_eq!((kinds.len(), kinds[0], kinds[12]), (13, &json!("started"), &json!("finished")));
+    let rows = site.runs(&["history", &id]).stdout;
+    assert_eq!(rows.lines().count(), 14, "{rows}");
+
+    for (args, words) in [
+        (["show", "0000"], "verdict: there is no run `0000`"),
+        (["history", "xyz"], "verdict: `xyz` is no run id, nor the first four"),
+    ] {
+        let done = site.runs(&args);
+        assert_eq!(done.code, Some(2));
+        assert!(done.stderr.starts_with(words), "{}", done.stderr);
+    }
+    let done = site.runs(&["resume", &id]);
+    assert_eq!(done.stderr.trim(), format!("verdict: run {id} waits for no answer"));
+    let done = site.runs(&["cancel", &id]);
+    assert_eq!(done.stderr.trim(), format!("verdict: run {id} has ended (completed)"));
+}
+
+on_every_store!(lists_by_every_filter_and_in_pages, shows_a_run_from_another_process);
+
+/// More than are read at once.
+#[tokio::test]
+async fn a_listing_goes_through_all_pages_of_the_store() {
+    let site = Site::sqlite().await;
+    for n in 0..450 {
+        site.store.open(run(&n.to_string())).await.unwrap();
+    }
+    assert_eq!(site.listed(&[]).len(), 450);
+    assert_eq!(site.listed(&["--limit", "401"]).len(), 401);
+    assert_eq!(site.listed(&["--older-than", "1h"]).len(), 0);
+    site.done().await;
+}
