@@ -1,0 +1,268 @@
+//! Two workers at work, one of them hit again and again.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use tokio::time::Instant;
+use verdict::graph::store::RunFilter;
+
+use super::{
+    Hit, check,
+    crew::{InHand, Journal, Worker, held_by, taken_over, unfinished},
+    site::Site,
+};
+use crate::{
+    chaos::seeded,
+    support::{PATIENCE, eventually, pass},
+};
+
+/// Where a run stands while a node of it is at work: after `started`, after ingest, after the
+/// agents, after judge. (What becomes known together is written together: two agents are, if they
+/// end together, and so are a step's last task and the step.)
+const RECORDS: [u64; 4] = [1, 3, 8, 10];
+/// Reviews asked for at a time.
+const PILE: u64 = 16;
+
+pub struct Play {
+    site: Site,
+    hit: Hit,
+    random: fastrand::Rng,
+    began: Instant,
+    workers: Vec<Worker>,
+    journal: Journal,
+    /// Reviews asked for.
+    asked: u64,
+    /// Runs to hit a worker over.
+    wanted: u64,
+    pub figures: Figures,
+}
+
+/// What was done to the workers.
+#[derive(Debug, Default)]
+pub struct Figures {
+    pub hits: u64,
+    /// Runs in hand at the hits.
+    pub in_hand: u64,
+    /// The same, by how many records they had.
+    pub by_records: BTreeMap<u64, u64>,
+    /// Of the chosen numbers of records, how often a hit came exactly there.
+    pub exact: BTreeMap<u64, u64>,
+    /// Hits after which what the worker had sent arrived when the run was another's.
+    pub late: u64,
+    /// Runs that another worker took over from one that stood still.
+    pub taken: usize,
+}
+
+impl Play {
+    pub async fn new(site: Site, hit: Hit, wanted: u64) -> Self {
+        let (random, began) = (seeded(), Instant::now());
+        let mut play = Self {
+            site,
+            hit,
+            random,
+            began,
+            workers: Vec::new(),
+            journal: Journal::default(),
+            asked: 0,
+            wanted,
+            figures: Figures::default(),
+        };
+        play.ask_for_more().await;
+        for _ in 0..2 {
+            play.workers.push(Worker::start(&play.site, hit).await);
+        }
+        for worker in &mut play.workers {
+            worker.serves().await;
+        }
+        play
+    }
+
+    async fn ask_for_more(&mut self) {
+        let next = self.asked + PILE;
+        self.site.publish(self.asked..next).await;
+        self.asked = next;
+    }
+
+    /// Hits workers until so many runs were in hand.
+    pub async fn hit_them(&mut self) {
+        while self.figures.in_hand < self.wanted {
+            let turn = self.figures.hits;
+            let chosen = (turn % 2 == 0).then(|| RECORDS[usize::try_from(turn / 2).unwrap() % 4]);
+            let mut worker = match chosen {
+                Some(records) => self.frozen_at(records).await,
+                None => self.at_random().await,
+            };
+            match self.hit {
+                Hit::Kill => self.kill(worker).await,
+                Hit::Stop => {
+                    self.stop(&mut worker).await;
+                    self.workers.push(worker);
+                }
+            }
+        }
+    }
+
+    /// A worker whose way to the store is frozen, and who has a run of exactly so many records.
+    async fn frozen_at(&mut self, records: u64) -> Worker {
+        let began = Instant::now();
+        let mut asked = Instant::now();
+        loop {
+            let at = self.random.usize(0..self.workers.len());
+            let stands = async |worker: &Worker, site: &Site| {
+                let held = worker.in_hand(site).await;
+                (held.len(), held.iter().any(|held| held.records == records))
+            };
+            let (held, there) = stands(&self.workers[at], &self.site).await;
+            if there {
+                let mut worker = self.workers.swap_remove(at);
+                worker.seat.freeze().await;
+                // What was under way arrives, and every run comes to its next record.
+                pass(Duration::from_millis(self.random.u64(5..40))).await;
+                if stands(&worker, &self.site).await.1 {
+                    *self.figures.exact.entry(records).or_default() += 1;
+                    return worker;
+                }
+                worker.seat.thaw().await;
+                self.workers.push(worker);
+            }
+            self.keep_busy(held, &mut asked).await;
+            assert!(began.elapsed() < PATIENCE, "no run is found with {records} records");
+        }
+    }
+
+    /// A worker with runs in hand, some time later.
+    async fn at_random(&mut self) -> Worker {
+        let (began, mut asked) = (Instant::now(), Instant::now());
+        pass(Duration::from_millis(self.random.u64(0..120))).await;
+        loop {
+            let at = self.random.usize(0..self.workers.len());
+            let held = self.workers[at].in_hand(&self.site).await.len();
+            if held > 0 {
+                let mut worker = self.workers.swap_remove(at);
+                // Stopped in the middle of a write, it would keep the others from the file.
+                if worker.seat.shared() && self.hit == Hit::Stop {
+                    worker.seat.freeze().await;
+                }
+                return worker;
+            }
+            self.keep_busy(held, &mut asked).await;
+            assert!(began.elapsed() < PATIENCE, "no worker has a run in hand");
+        }
+    }
+
+    /// Asks for more reviews when the workers run out of them.
+    async fn keep_busy(&mut self, held: usize, asked: &mut Instant) {
+        if held < 4 && asked.elapsed() > Duration::from_millis(100) {
+            self.ask_for_more().await;
+            *asked = Instant::now();
+        }
+        pass(Duration::from_millis(2)).await;
+    }
+
+    async fn kill(&mut self, mut worker: Worker) {
+        assert!(worker.process.kill().await, "it had ended:\n{}", worker.process.said().await);
+        let pid = worker.process.pid();
+        self.journal.add(pid, &worker.process.said().await);
+        let hit = held_by(&self.site, pid).await;
+        self.count(&hit);
+        let late = !worker.seat.shared() && self.random.bool();
+        if !late {
+            worker.seat.thaw().await;
+        }
+        let mut next = Worker::start(&self.site, self.hit).await;
+        next.serves().await;
+        self.workers.push(next);
+        if late {
+            taken_over(&self.site, &hit).await;
+            self.figures.late += 1;
+            worker.seat.thaw().await;
+            // It has come through when the service has closed the connections.
+            eventually("what was sent has arrived", async || worker.seat.quiet().then_some(()))
+                .await;
+        }
+    }
+
+    async fn stop(&mut self, worker: &mut Worker) {
+        worker.process.freeze();
+        let hit = held_by(&self.site, worker.process.pid()).await;
+        self.count(&hit);
+        if worker.seat.shared() {
+            worker.seat.thaw().await;
+        }
+        let taken = taken_over(&self.site, &hit).await;
+        self.figures.taken += taken;
+        self.figures.late += u64::from(taken > 0);
+        worker.process.thaw();
+        worker.seat.thaw().await;
+    }
+
+    fn count(&mut self, hit: &[InHand]) {
+        self.figures.hits += 1;
+        self.figures.in_hand += hit.len() as u64;
+        for held in hit {
+            *self.figures.by_records.entry(held.records).or_default() += 1;
+        }
+    }
+
+    /// Waits for the rest, ends the workers, and looks at everything there is.
+    pub async fn finish(mut self) {
+        self.all_done().await;
+        let took = self.began.elapsed();
+        self.site.empty().await;
+        for worker in self.workers.drain(..) {
+            worker.ends(&mut self.journal).await;
+        }
+        self.site.empty().await;
+        let again = check::all(&self.site, self.asked, self.hit, &self.journal).await;
+        self.floors();
+        self.tell(took, again);
+        self.site.finish().await;
+    }
+
+    async fn all_done(&self) {
+        let (mut left, mut since) = (usize::MAX, Instant::now());
+        loop {
+            let open = self.site.runtime.store.list(&unfinished()).await.unwrap();
+            if open.is_empty() {
+                let all = self.site.runtime.store.list(&RunFilter::default()).await.unwrap();
+                if all.len() as u64 == self.asked {
+                    return;
+                }
+            }
+            if open.len() != left {
+                (left, since) = (open.len(), Instant::now());
+            }
+            assert!(since.elapsed() < PATIENCE, "{} asked for, left are {open:#?}", self.asked);
+            pass(Duration::from_millis(100)).await;
+        }
+    }
+
+    /// A play in which nothing happened proves nothing.
+    fn floors(&self) {
+        let figures = &self.figures;
+        assert!(figures.in_hand >= self.wanted, "{figures:?}");
+        if figures.hits >= 7 {
+            assert!(
+                RECORDS.iter().all(|records| figures.exact.contains_key(records)),
+                "{figures:?}"
+            );
+        }
+        if self.hit == Hit::Stop {
+            let fenced = self.journal.fenced.len();
+            assert!(figures.taken as u64 >= figures.in_hand / 2, "{figures:?}");
+            assert!(fenced >= figures.taken, "{fenced} refused: {figures:?}");
+        }
+    }
+
+    fn tell(&self, took: Duration, again: usize) {
+        let Figures { hits, in_hand, by_records, late, taken, .. } = &self.figures;
+        println!(
+            "{}, {:?}: {hits} hits, {in_hand} runs in hand, by their records {by_records:?}; {late} times \
+             what was sent came late; {taken} taken over from a living worker, {} executions refused; \
+             {again} ends of tasks beyond the first; {} reviews, {took:.1?}",
+            self.site.name(),
+            self.hit,
+            self.journal.fenced.len(),
+            self.asked,
+        );
+    }
+}
