@@ -3,9 +3,9 @@
 //! Two `verdict serve`, the real binary, compete for reviews on a real queue: RabbitMQ in front of
 //! PostgreSQL and of Firestore, the embedded queue in front of the file they share. One of them is
 //! hit while it has runs in hand: killed, or stopped for longer than its lease and then continued.
-//! Half of the hits come at chosen records: nothing the worker sends to the store gets there any
+//! Two hits in three come at chosen records: nothing the worker sends to the store gets there any
 //! more from the moment one of its runs has exactly so many, and often gets there late, when the run
-//! is another's. The other half come at random instants.
+//! is another's. The others come at random instants.
 //!
 //! In the end every review is complete, the same as an undisturbed one, recorded once, and none of
 //! its nodes was begun again once it had finished. Where workers are killed nobody sweeps: a message

@@ -20,7 +20,11 @@ use crate::{
 /// end together, and so are a step's last task and the step.)
 const RECORDS: [u64; 4] = [1, 3, 8, 10];
 /// Reviews asked for at a time.
-const PILE: u64 = 16;
+const PILE: u64 = 24;
+/// Runs a worker has in hand, at least, when it is hit.
+const HAND: usize = 4;
+/// Hits there are at least: at each of the chosen numbers of records, and at random instants.
+const HITS: u64 = 6;
 
 pub struct Play {
     site: Site,
@@ -84,9 +88,9 @@ impl Play {
 
     /// Hits workers until so many runs were in hand.
     pub async fn hit_them(&mut self) {
-        while self.figures.in_hand < self.wanted {
+        while self.figures.in_hand < self.wanted || self.figures.hits < HITS {
             let turn = self.figures.hits;
-            let chosen = (turn % 2 == 0).then(|| RECORDS[usize::try_from(turn / 2).unwrap() % 4]);
+            let chosen = (turn % 6 < 4).then(|| RECORDS[usize::try_from(turn % 6).unwrap()]);
             let mut worker = match chosen {
                 Some(records) => self.frozen_at(records).await,
                 None => self.at_random().await,
@@ -109,7 +113,8 @@ impl Play {
             let at = self.random.usize(0..self.workers.len());
             let stands = async |worker: &Worker, site: &Site| {
                 let held = worker.in_hand(site).await;
-                (held.len(), held.iter().any(|held| held.records == records))
+                let there = held.iter().any(|held| held.records == records);
+                (held.len(), there && held.len() >= HAND)
             };
             let (held, there) = stands(&self.workers[at], &self.site).await;
             if there {
@@ -136,7 +141,7 @@ impl Play {
         loop {
             let at = self.random.usize(0..self.workers.len());
             let held = self.workers[at].in_hand(&self.site).await.len();
-            if held > 0 {
+            if held >= HAND {
                 let mut worker = self.workers.swap_remove(at);
                 // Stopped in the middle of a write, it would keep the others from the file.
                 if worker.seat.shared() && self.hit == Hit::Stop {
@@ -151,7 +156,7 @@ impl Play {
 
     /// Asks for more reviews when the workers run out of them.
     async fn keep_busy(&mut self, held: usize, asked: &mut Instant) {
-        if held < 4 && asked.elapsed() > Duration::from_millis(100) {
+        if held < HAND && asked.elapsed() > Duration::from_millis(100) {
             self.ask_for_more().await;
             *asked = Instant::now();
         }

@@ -214,6 +214,8 @@ impl Site {
     /// When every worker has ended.
     pub async fn finish(self) {
         self.queue.close().await.unwrap();
+        // Its connection for publishing goes with it.
+        drop(self.queue);
         if let Some(broker) = self.broker {
             broker.finish().await;
         }
@@ -238,7 +240,8 @@ async fn rabbit() -> (Broker, Arc<dyn Queue>) {
 fn tuned(machine: Machine, hit: Hit) -> Machine {
     let machine = machine
         .with_variable("RUST_LOG", "info,verdict::transitions=debug")
-        .set("log.format", "json");
+        .set("log.format", "json")
+        .set("worker.concurrency", "16");
     match hit {
         Hit::Kill => machine
             .set("worker.lease", "60s")
