@@ -5,14 +5,15 @@ use std::{
     sync::Arc,
 };
 
+use futures_util::{StreamExt as _, stream};
 use serde_json::Value;
 use verdict::{
     base::Timestamp,
     graph::{
-        Head, Meta, RunId, RunStatus, Runtime, Store,
+        Head, Meta, Record, RunId, RunMachine, RunStatus, Runtime, Store,
         store::{LetterFilter, RunFilter},
     },
-    workflows::review::ReviewState,
+    workflows::review::{ReviewState, ReviewUpdate},
 };
 
 use super::{
@@ -23,7 +24,7 @@ use super::{
 use crate::support::Machine;
 
 /// A run's log, in order.
-type History = Vec<(u64, Timestamp, Meta)>;
+type History = Vec<(Timestamp, Meta)>;
 
 /// What a review comes to that nobody disturbs.
 struct Undisturbed {
@@ -31,28 +32,30 @@ struct Undisturbed {
     kinds: BTreeMap<&'static str, usize>,
 }
 
-/// Looks at every run. Answers how many ends of tasks there were beyond the first of each.
-pub async fn all(site: &Site, asked: u64, hit: Hit, journal: &Journal) -> usize {
-    let wanted = undisturbed(site).await;
+/// Looks at every run.
+pub async fn all(site: &Site, asked: u64, hit: Hit, journal: &Journal) {
+    assert!(journal.alarms.is_empty(), "{:#?}", journal.alarms);
+    let wanted = &undisturbed(site).await;
     let heads = site.runtime.store.list(&RunFilter::default()).await.unwrap();
     assert_eq!(heads.len() as u64, asked, "every review is one run");
-    for head in &heads {
-        assert_eq!((head.status, &head.lease), (RunStatus::Completed, &None), "{head:?}");
-        assert_eq!((head.executions, &head.error), (0, &None), "{head:?}");
-        let history = site.runtime.history(&head.id).await.unwrap();
-        let came = came_to(&site.runtime, head, &history).await;
-        assert_eq!(came.kinds, wanted.kinds, "{head:?}: {history:#?}");
-        assert_eq!(came.state, wanted.state, "{head:?}");
-        in_order(head, &history);
-        once(&history);
-        if hit == Hit::Stop {
-            nothing_stale(head, &history);
-        }
-        none_again(&head.id, &history, journal);
-    }
+    let looked =
+        heads.iter().map(async |head| one(&site.runtime, head, wanted, hit, journal).await);
+    stream::iter(looked).buffer_unordered(8).collect::<()>().await;
     assert_eq!(site.runtime.store.letters(&LetterFilter::default()).await.unwrap(), []);
-    assert!(journal.alarms.is_empty(), "{:#?}", journal.alarms);
-    journal.done.values().map(|ends| ends.len() - 1).sum()
+}
+
+async fn one(runtime: &Runtime, head: &Head, wanted: &Undisturbed, hit: Hit, journal: &Journal) {
+    assert_eq!((head.status, &head.lease), (RunStatus::Completed, &None), "{head:?}");
+    assert_eq!((head.executions, &head.error), (0, &None), "{head:?}");
+    let (came, history) = came_to(runtime, &head.id).await;
+    assert_eq!(came.kinds, wanted.kinds, "{head:?}: {history:#?}");
+    assert_eq!(came.state, wanted.state, "{head:?}");
+    in_order(head, &history);
+    once(&history);
+    if hit == Hit::Stop {
+        nothing_stale(head, &history);
+    }
+    none_again(&head.id, &history, journal);
 }
 
 /// A review of the same commit, on a machine of its own.
@@ -64,32 +67,37 @@ async fn undisturbed(site: &Site) -> Undisturbed {
     let store: Arc<dyn Store> = Arc::new(machine.store().await);
     let runtime = Runtime::new(store, verdict::base::Clock::system(), "test");
     let heads = runtime.store.list(&RunFilter::default()).await.unwrap();
-    let history = runtime.history(&heads[0].id).await.unwrap();
-    came_to(&runtime, &heads[0], &history).await
+    came_to(&runtime, &heads[0].id).await.0
 }
 
-async fn came_to(runtime: &Runtime, head: &Head, history: &History) -> Undisturbed {
-    let (_, machine) = runtime.inspect::<ReviewState>(&head.id).await.unwrap();
+/// What a run came to, and its log.
+async fn came_to(runtime: &Runtime, run: &RunId) -> (Undisturbed, History) {
+    let (_, stored) = runtime.store.load(run, 0).await.unwrap().unwrap();
+    let records: Vec<Record<ReviewUpdate>> = (1u64..)
+        .zip(&stored)
+        .map(|(number, stored)| Record::decode(number, stored).unwrap())
+        .collect();
+    let history: History = records.iter().map(|record| (record.at, record.meta.clone())).collect();
+    let machine = RunMachine::<ReviewState>::replay(records).unwrap();
     let state = serde_json::to_value(&**machine.state().unwrap()).unwrap();
     let mut kinds = BTreeMap::new();
-    for (_, _, meta) in history {
+    for (_, meta) in &history {
         *kinds.entry(meta.kind()).or_default() += 1;
     }
-    Undisturbed { state, kinds }
+    (Undisturbed { state, kinds }, history)
 }
 
-/// Records are numbered without a gap, and each is younger than the one before: none was written by
-/// somebody who had made it before another took the run over.
+/// No record is older than the one before it: none was written by somebody who had made it before
+/// another took the run over.
 fn in_order(head: &Head, history: &History) {
-    let numbers: Vec<u64> = history.iter().map(|(number, ..)| *number).collect();
-    assert_eq!(numbers, (1..=head.version).collect::<Vec<_>>(), "{head:?}");
-    assert!(history.is_sorted_by_key(|(_, at, _)| *at), "{head:?}: {history:#?}");
+    assert_eq!(history.len() as u64, head.version, "{head:?}");
+    assert!(history.is_sorted_by_key(|(at, _)| *at), "{head:?}: {history:#?}");
 }
 
 /// No task ended twice, publish among them.
 fn once(history: &History) {
     let mut seen = BTreeSet::new();
-    for (_, _, meta) in history {
+    for (_, meta) in history {
         if let Meta::TaskFinished { step, node, index, .. } = meta {
             assert!(seen.insert((*step, node.clone(), *index)), "{node} twice: {history:#?}");
         }
@@ -104,7 +112,7 @@ fn nothing_stale(head: &Head, history: &History) {
     let lease = i64::try_from(LEASE.as_micros()).unwrap();
     let mut holder: Option<Arc<str>> = None;
     let (mut since, mut last) = (None, 0);
-    for (_, at, meta) in history {
+    for (at, meta) in history {
         let at = at.0 * 1000;
         if let Meta::TaskFinished { us, by, node, .. } = meta {
             if by.is_some() && by != &holder {
@@ -124,7 +132,7 @@ fn nothing_stale(head: &Head, history: &History) {
 /// begun it before it lost the run: then the store refused it.
 fn none_again(run: &RunId, history: &History, journal: &Journal) {
     let mut holder = None;
-    for (_, at, meta) in history {
+    for (at, meta) in history {
         let Meta::TaskFinished { step, node, index, by, .. } = meta else { continue };
         holder = by.clone().or(holder);
         let pid = holder.as_deref().and_then(pid_of).unwrap();

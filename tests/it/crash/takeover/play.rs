@@ -156,7 +156,9 @@ impl Play {
 
     /// Asks for more reviews when the workers run out of them.
     async fn keep_busy(&mut self, held: usize, asked: &mut Instant) {
-        if held < HAND && asked.elapsed() > Duration::from_millis(100) {
+        // As long as the broker may take to tell that the last ones arrived.
+        let due = held < HAND && asked.elapsed() > Duration::from_millis(500);
+        if due && self.site.messages().await < PILE {
             self.ask_for_more().await;
             *asked = Instant::now();
         }
@@ -217,9 +219,9 @@ impl Play {
             worker.ends(&mut self.journal).await;
         }
         self.site.empty().await;
-        let again = check::all(&self.site, self.asked, self.hit, &self.journal).await;
+        self.tell(took);
         self.floors();
-        self.tell(took, again);
+        check::all(&self.site, self.asked, self.hit, &self.journal).await;
         self.site.finish().await;
     }
 
@@ -258,12 +260,13 @@ impl Play {
         }
     }
 
-    fn tell(&self, took: Duration, again: usize) {
+    fn tell(&self, took: Duration) {
+        let again: usize = self.journal.done.values().map(|ends| ends.len() - 1).sum();
         let Figures { hits, in_hand, by_records, late, taken, .. } = &self.figures;
         println!(
             "{}, {:?}: {hits} hits, {in_hand} runs in hand, by their records {by_records:?}; {late} times \
              what was sent came late; {taken} taken over from a living worker, {} executions refused; \
-             {again} ends of tasks beyond the first; {} reviews, {took:.1?}",
+             {again} tasks ended again that were not recorded; {} reviews, {took:.1?}",
             self.site.name(),
             self.hit,
             self.journal.fenced.len(),
