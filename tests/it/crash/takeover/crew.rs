@@ -29,8 +29,12 @@ pub struct InHand {
 }
 
 impl Worker {
-    pub async fn start(site: &Site, hit: Hit) -> Self {
-        let seat = site.seat(hit);
+    /// Not yet waited for.
+    pub fn start(site: &Site, hit: Hit) -> Self {
+        Self::at(site.seat(hit))
+    }
+
+    pub fn at(seat: Seat) -> Self {
         let process = seat.machine.start(&["serve"]);
         Self { seat, process }
     }

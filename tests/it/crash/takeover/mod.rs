@@ -13,12 +13,13 @@
 //! are stopped, each is told by the store that its runs are another's.
 //!
 //! `site` is where runs and messages are; `crew` the workers; `play` what happens to them; `check`
-//! what must be true of every run in the end.
+//! what must be true of every run in the end. `versions` is about runs that no worker knows.
 
 mod check;
 mod crew;
 mod play;
 mod site;
+mod versions;
 
 use self::{play::Play, site::Site};
 use super::wanted;

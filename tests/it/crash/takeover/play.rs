@@ -72,7 +72,7 @@ impl Play {
         };
         play.ask_for_more().await;
         for _ in 0..2 {
-            play.workers.push(Worker::start(&play.site, hit).await);
+            play.workers.push(Worker::start(&play.site, hit));
         }
         for worker in &mut play.workers {
             worker.serves().await;
@@ -175,7 +175,7 @@ impl Play {
         if !late {
             worker.seat.thaw().await;
         }
-        let mut next = Worker::start(&self.site, self.hit).await;
+        let mut next = Worker::start(&self.site, self.hit);
         next.serves().await;
         self.workers.push(next);
         if late {

@@ -33,7 +33,7 @@ pub const LEASE: Duration = Duration::from_secs(1);
 pub struct Site {
     place: Place,
     broker: Option<Broker>,
-    queue: Arc<dyn Queue>,
+    pub queue: Arc<dyn Queue>,
     repo: Repo,
     /// The store, looked at past everything that the workers' way to it goes through.
     pub runtime: Runtime,
