@@ -23,7 +23,8 @@ const RECORDS: [u64; 4] = [1, 3, 8, 10];
 const PILE: u64 = 24;
 /// Runs a worker has in hand, at least, when it is hit.
 const HAND: usize = 4;
-/// Hits there are at least: at each of the chosen numbers of records, and at random instants.
+/// A round of hits: one at each of the chosen numbers of records, one at a random instant, one before
+/// acknowledgements where there is a broker. There is one round at least.
 const HITS: u64 = 6;
 
 pub struct Play {
@@ -52,6 +53,8 @@ pub struct Figures {
     pub exact: BTreeMap<u64, u64>,
     /// Hits after which what the worker had sent arrived when the run was another's.
     pub late: u64,
+    /// Runs whose completion was durable when their worker was killed before it could say so.
+    pub unacknowledged: u64,
     /// Runs that another worker took over from one that stood still.
     pub taken: usize,
 }
@@ -90,10 +93,11 @@ impl Play {
     pub async fn hit_them(&mut self) {
         while self.figures.in_hand < self.wanted || self.figures.hits < HITS {
             let turn = self.figures.hits;
-            let chosen = (turn % 6 < 4).then(|| RECORDS[usize::try_from(turn % 6).unwrap()]);
-            let mut worker = match chosen {
-                Some(records) => self.frozen_at(records).await,
-                None => self.at_random().await,
+            let place = usize::try_from(turn % HITS).unwrap();
+            let mut worker = match (RECORDS.get(place), self.hit) {
+                (Some(records), _) => self.frozen_at(*records).await,
+                (None, Hit::Kill) if place == 5 => self.before_acknowledgement().await,
+                _ => self.at_random().await,
             };
             match self.hit {
                 Hit::Kill => self.kill(worker).await,
@@ -154,6 +158,22 @@ impl Play {
         }
     }
 
+    /// The same on a broker, when some of its runs are complete, which the broker has not been told.
+    async fn before_acknowledgement(&mut self) -> Worker {
+        let worker = self.at_random().await;
+        if worker.seat.hold_messages() {
+            let held = worker.in_hand(&self.site).await;
+            self.figures.unacknowledged += eventually("one of its runs is complete", async || {
+                let left = worker.in_hand(&self.site).await;
+                let left: Vec<_> = left.iter().map(|held| &held.run).collect();
+                let done = held.iter().filter(|held| !left.contains(&&held.run)).count();
+                (done > 0).then_some(done as u64)
+            })
+            .await;
+        }
+        worker
+    }
+
     /// Asks for more reviews when the workers run out of them.
     async fn keep_busy(&mut self, held: usize, asked: &mut Instant) {
         // As long as the broker may take to tell that the last ones arrived.
@@ -167,6 +187,7 @@ impl Play {
 
     async fn kill(&mut self, mut worker: Worker) {
         assert!(worker.process.kill().await, "it had ended:\n{}", worker.process.said().await);
+        worker.seat.lose_messages().await;
         let pid = worker.process.pid();
         self.journal.add(pid, &worker.process.said().await);
         let hit = held_by(&self.site, pid).await;
@@ -253,6 +274,8 @@ impl Play {
                 "{figures:?}"
             );
         }
+        let wanted = self.hit == Hit::Kill && self.site.has_broker();
+        assert_eq!(figures.unacknowledged > 0, wanted, "{figures:?}");
         if self.hit == Hit::Stop {
             let fenced = self.journal.fenced.len();
             assert!(figures.taken as u64 >= figures.in_hand / 2, "{figures:?}");
@@ -262,10 +285,10 @@ impl Play {
 
     fn tell(&self, took: Duration) {
         let again: usize = self.journal.done.values().map(|ends| ends.len() - 1).sum();
-        let Figures { hits, in_hand, by_records, late, taken, .. } = &self.figures;
+        let Figures { hits, in_hand, by_records, late, unacknowledged, taken, .. } = &self.figures;
         println!(
             "{}, {:?}: {hits} hits, {in_hand} runs in hand, by their records {by_records:?}; {late} times \
-             what was sent came late; {taken} taken over from a living worker, {} executions refused; \
+             what was sent came late; {unacknowledged} complete and not acknowledged; {taken} taken over from a living worker, {} executions refused; \
              {again} tasks ended again that were not recorded; {} reviews, {took:.1?}",
             self.site.name(),
             self.hit,

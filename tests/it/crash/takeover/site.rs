@@ -50,6 +50,8 @@ enum Place {
 pub struct Seat {
     pub machine: Machine,
     way: Way,
+    /// Its own way to the broker, where there is one.
+    queue: Option<Proxy>,
 }
 
 enum Way {
@@ -84,6 +86,19 @@ impl Seat {
                     conn.close().await.unwrap();
                 }
             }
+        }
+    }
+
+    /// From here on nothing it says reaches the broker. Answers whether there is one.
+    pub fn hold_messages(&self) -> bool {
+        self.queue.as_ref().map(Proxy::freeze).is_some()
+    }
+
+    /// What was held never reaches the broker, which sees that its connection is gone. The worker
+    /// must be dead.
+    pub async fn lose_messages(&mut self) {
+        if let Some(queue) = &mut self.queue {
+            queue.cut().await;
         }
     }
 
@@ -148,38 +163,46 @@ impl Site {
         }
     }
 
+    pub fn has_broker(&self) -> bool {
+        self.broker.is_some()
+    }
+
     /// A seat for one more worker.
     pub fn seat(&self, hit: Hit) -> Seat {
-        let (machine, way) = match &self.place {
+        let machine = tuned(Machine::new(), hit);
+        match &self.place {
             Place::File(shared) => {
-                let (machine, file) = (tuned(Machine::new(), hit), shared.file());
-                let machine = machine.set("store.url", &format!("sqlite:{}", file.display()));
+                let file = shared.file();
+                let store = format!("sqlite:{}", file.display());
                 let queue = format!("embedded:{}", file.display());
-                (machine.set("queue.url", &queue), Way::File(file, None))
+                let machine = machine.set("store.url", &store).set("queue.url", &queue);
+                Seat { machine, way: Way::File(file, None), queue: None }
             }
             Place::Postgres(database, _) => {
                 let proxy = Proxy::new(database.address());
                 let url = database.url_through(proxy.address());
-                (self.on_rabbit(&url, hit), Way::Proxy(proxy))
+                self.on_rabbit(machine.set("store.url", &url), proxy)
             }
             Place::Firestore(server) => {
                 let proxy = Proxy::new(server.address());
-                let url = format!("firestore://{}/(default)", server.project());
-                let machine = self.on_rabbit(&url, hit);
                 let address = proxy.address().to_string();
+                let url = format!("firestore://{}/(default)", server.project());
                 let machine = machine.with_variable("FIRESTORE_EMULATOR_HOST", &address);
-                (machine, Way::Proxy(proxy))
+                self.on_rabbit(machine.set("store.url", &url), proxy)
             }
-        };
-        Seat { machine, way }
+        }
     }
 
-    fn on_rabbit(&self, store: &str, hit: Hit) -> Machine {
-        let machine = tuned(Machine::new(), hit).set("store.url", store);
+    fn on_rabbit(&self, machine: Machine, store: Proxy) -> Seat {
+        let broker = self.broker.as_ref().unwrap();
+        let queue = Proxy::new(broker.address());
+        let url = format!("{}?queue={QUEUE}", broker.url_through(queue.address()));
         let repo = self.repo.path().display().to_string();
-        let queue = format!("{}?queue={QUEUE}", self.broker.as_ref().unwrap().url());
-        let machine = machine.set("queue.url", &queue).set("queue.amqp.delays", DELAY);
-        machine.set("forge.local.allow", &repo)
+        let machine = machine
+            .set("queue.url", &url)
+            .set("queue.amqp.delays", DELAY)
+            .set("forge.local.allow", &repo);
+        Seat { machine, way: Way::Proxy(store), queue: Some(queue) }
     }
 
     /// Asks for reviews of these numbers, all of the same commit.
