@@ -109,32 +109,26 @@ impl Play {
         }
     }
 
-    /// A worker whose way to the store is frozen, and who has a run of exactly so many records.
+    /// A worker whose way to the store is frozen, and who has a run of exactly so many records: it is
+    /// frozen at one instant after the other until that is so.
     async fn frozen_at(&mut self, records: u64) -> Worker {
-        let began = Instant::now();
-        let mut asked = Instant::now();
+        let (began, mut asked) = (Instant::now(), Instant::now());
         loop {
             let at = self.random.usize(0..self.workers.len());
-            let stands = async |worker: &Worker, site: &Site| {
-                let held = worker.in_hand(site).await;
-                let there = held.iter().any(|held| held.records == records);
-                (held.len(), there && held.len() >= HAND)
-            };
-            let (held, there) = stands(&self.workers[at], &self.site).await;
-            if there {
-                let mut worker = self.workers.swap_remove(at);
-                worker.seat.freeze().await;
-                // What was under way arrives, and every run comes to its next record.
-                pass(Duration::from_millis(self.random.u64(5..40))).await;
-                if stands(&worker, &self.site).await.1 {
-                    *self.figures.exact.entry(records).or_default() += 1;
-                    return worker;
-                }
-                worker.seat.thaw().await;
-                self.workers.push(worker);
+            let mut worker = self.workers.swap_remove(at);
+            worker.seat.freeze().await;
+            // What was under way arrives, and every run comes to its next record.
+            pass(Duration::from_millis(self.random.u64(5..40))).await;
+            let held = worker.in_hand(&self.site).await;
+            if held.len() >= HAND && held.iter().any(|held| held.records == records) {
+                *self.figures.exact.entry(records).or_default() += 1;
+                return worker;
             }
-            self.keep_busy(held, &mut asked).await;
-            assert!(began.elapsed() < PATIENCE, "no run is found with {records} records");
+            worker.seat.thaw().await;
+            self.workers.push(worker);
+            assert!(began.elapsed() < PATIENCE, "nothing with {records} records, but: {held:?}");
+            pass(Duration::from_millis(self.random.u64(0..60))).await;
+            self.keep_busy(held.len(), &mut asked).await;
         }
     }
 

@@ -275,7 +275,7 @@ fn tuned(machine: Machine, hit: Hit) -> Machine {
         .set("worker.concurrency", "16");
     match hit {
         Hit::Kill => machine
-            .set("worker.lease", "60s")
+            .set("worker.lease", "10s")
             .set("worker.sweep", "1h")
             .set("worker.sweep_margin", "1h"),
         Hit::Stop => machine.set("worker.lease", &humantime::format_duration(LEASE).to_string()),
