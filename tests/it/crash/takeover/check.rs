@@ -129,7 +129,7 @@ fn nothing_stale(head: &Head, history: &History) {
 }
 
 /// A process that ends a task of which another's end is recorded already began it again, or had
-/// begun it before it lost the run: then the store refused it.
+/// begun it before it lost the run: then it was told so, or gave up.
 fn none_again(run: &RunId, history: &History, journal: &Journal) {
     let mut holder = None;
     for (at, meta) in history {
@@ -140,8 +140,9 @@ fn none_again(run: &RunId, history: &History, journal: &Journal) {
         let ends = journal.done.get(&task).map(Vec::as_slice).unwrap_or_default();
         assert!(ends.iter().any(|end| end.pid == pid), "{task:?} was done by {pid}: {ends:?}");
         for end in ends.iter().filter(|end| end.pid != pid && end.at.0 > at.0 + 1) {
-            let refused = journal.fenced.contains(&(end.pid, run.clone()));
-            assert!(refused, "{task:?} ended at {at:?} by {pid}, and again: {end:?}");
+            let stale = (end.pid, run.clone());
+            let ended = journal.fenced.contains(&stale) || journal.lost.contains(&stale);
+            assert!(ended, "{task:?} ended at {at:?} by {pid}, and again: {end:?}");
         }
     }
 }

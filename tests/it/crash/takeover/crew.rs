@@ -105,6 +105,9 @@ pub struct Journal {
     pub done: BTreeMap<Task, Vec<Done>>,
     /// Executions that the store told that their run is another's: process and run.
     pub fenced: Vec<(u32, RunId)>,
+    /// Executions that gave up before the store told them: it had not answered for longer than their
+    /// lease.
+    pub lost: Vec<(u32, RunId)>,
     /// Lines that say that something is wrong.
     pub alarms: Vec<String>,
 }
@@ -123,8 +126,12 @@ impl Journal {
                 let at = at.duration_since(std::time::UNIX_EPOCH).unwrap().as_millis();
                 let at = Timestamp(i64::try_from(at).unwrap());
                 self.done.entry(task).or_default().push(Done { pid, at });
-            } else if line["message"] == "execution ended" && line["stop"] == "Fenced" {
-                self.fenced.push((pid, run()));
+            } else if line["message"] == "execution ended" {
+                match line["stop"].as_str().unwrap() {
+                    "Fenced" => self.fenced.push((pid, run())),
+                    stop if stop.starts_with("StoreLost") => self.lost.push((pid, run())),
+                    _ => {}
+                }
             } else if line["level"] == "ERROR" {
                 self.alarms.push(line.to_string());
             }

@@ -261,19 +261,17 @@ impl Play {
     /// A play in which nothing happened proves nothing.
     fn floors(&self) {
         let figures = &self.figures;
-        assert!(figures.in_hand >= self.wanted, "{figures:?}");
-        if figures.hits >= 7 {
-            assert!(
-                RECORDS.iter().all(|records| figures.exact.contains_key(records)),
-                "{figures:?}"
-            );
-        }
+        assert!(figures.in_hand >= self.wanted && figures.hits >= HITS, "{figures:?}");
+        let each = RECORDS.iter().all(|records| figures.exact.contains_key(records));
+        assert!(each, "{figures:?}");
         let wanted = self.hit == Hit::Kill && self.site.has_broker();
         assert_eq!(figures.unacknowledged > 0, wanted, "{figures:?}");
         if self.hit == Hit::Stop {
-            let fenced = self.journal.fenced.len();
             assert!(figures.taken as u64 >= figures.in_hand / 2, "{figures:?}");
-            assert!(fenced >= figures.taken, "{fenced} refused: {figures:?}");
+            // Nearly all: one that was about to load its run says nothing of it, and one whose store
+            // did not answer for longer than its lease has given up before.
+            let fenced = self.journal.fenced.len();
+            assert!(fenced >= figures.taken * 9 / 10, "{fenced} refused: {figures:?}");
         }
     }
 
@@ -281,12 +279,14 @@ impl Play {
         let again: usize = self.journal.done.values().map(|ends| ends.len() - 1).sum();
         let Figures { hits, in_hand, by_records, late, unacknowledged, taken, .. } = &self.figures;
         println!(
-            "{}, {:?}: {hits} hits, {in_hand} runs in hand, by their records {by_records:?}; {late} times \
-             what was sent came late; {unacknowledged} complete and not acknowledged; {taken} taken over from a living worker, {} executions refused; \
+            "{}, {:?}: {hits} hits, {in_hand} runs in hand, by their records {by_records:?}; \
+             {late} times what was sent came late; {unacknowledged} complete and not acknowledged; \
+             {taken} taken over from a living worker, {} executions refused, {} gave up; \
              {again} tasks ended again that were not recorded; {} reviews, {took:.1?}",
             self.site.name(),
             self.hit,
             self.journal.fenced.len(),
+            self.journal.lost.len(),
             self.asked,
         );
     }
