@@ -1,6 +1,6 @@
 //! The engine: E1–E20.
 
-mod bench;
+pub mod bench;
 mod build;
 mod checks;
 mod codec;
@@ -15,4 +15,4 @@ mod reopen;
 mod run;
 mod stalled;
 mod streaming;
-mod support;
+pub mod support;

@@ -28,6 +28,10 @@ pub const START: Timestamp = Timestamp(1_700_000_000_000);
 pub const TTL: Duration = Duration::from_secs(60);
 pub const SECOND: Duration = Duration::from_secs(1);
 
+/// Characters that a store, a wire or a parser may treat in a way of its own.
+pub const ODD: &str = "\0\u{1}\u{7f}\t\r\n\"'\\`$%/.~*[]<>&=; \u{85}\u{a0}\u{ad}ß\u{301}é\u{200b}\u{200e}\
+    \u{202e}\u{2028}\u{2029}\u{2066}\u{feff}\u{e000}\u{fffd}\u{ffff}\u{1f469}\u{200d}\u{1f680}\u{10ffff}";
+
 /// A store to test, its keyed side, and its time.
 pub struct Place {
     pub store: Arc<dyn Store>,

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use verdict::graph::store::{
-    Append, Letter, LetterFilter, LetterReason, LetterState, RunStatus, StoreError,
+    Append, Letter, LetterFilter, LetterReason, LetterState, NewRun, RunStatus, StoreError,
 };
 
 use super::harness::*;
@@ -124,4 +124,36 @@ pub async fn are_written_with_the_append_or_not_at_all(place: &Place) {
     place.end(&lease, RunStatus::Failed).await;
     fenced(place.store.append(with("m", 4)).await);
     assert!(place.store.letter("m").await.unwrap().is_none());
+}
+
+/// E7: every text of a head and of a letter.
+pub async fn odd_characters_survive_in_heads_and_letters(place: &Place) {
+    let new = NewRun {
+        workflow: ODD.into(),
+        key: ODD.into(),
+        subject: Some(ODD.into()),
+        claim: Some(by(ODD)),
+        asks: vec![(ODD.into(), Some(ODD.into()))],
+        ..run("a")
+    };
+    let mut op = append(&place.open(new).await.lease.unwrap(), 1, &[ODD]);
+    op.head.error = Some(ODD.into());
+    let letter = Letter {
+        id: ODD.into(),
+        run: Some(id("a")),
+        workflow: Some(ODD.into()),
+        node: Some(ODD.into()),
+        error: ODD.into(),
+        headers: [(ODD.to_owned(), ODD.to_owned()), (String::new(), String::new())].into(),
+        payload: ODD.into(),
+        ..letter("l")
+    };
+    op.letter = Some(Box::new(letter.clone()));
+    place.store.append(op).await.unwrap();
+    let (head, records) = place.store.load(&id("a"), 0).await.unwrap().unwrap();
+    assert_eq!((head.workflow.as_str(), head.key.as_str()), (ODD, ODD));
+    assert_eq!((head.subject.as_deref(), head.error.as_deref()), (Some(ODD), Some(ODD)));
+    assert_eq!(head.lease.unwrap().owner, ODD);
+    assert_eq!(records, [record("started"), record(ODD)]);
+    assert_eq!(place.store.letter(ODD).await.unwrap(), Some(letter));
 }

@@ -12,6 +12,7 @@ mod keyed;
 mod letters;
 mod list;
 mod model;
+mod older;
 mod open;
 mod postgres;
 mod processes;
@@ -20,6 +21,7 @@ mod remove;
 mod resume;
 mod sealed;
 mod sqlite;
+mod whole;
 
 macro_rules! suite {
     ($($area:ident: $($case:ident)+;)+) => {
@@ -100,7 +102,8 @@ suite! {
         a_replayed_one_opens_again
         settle_once
         are_filtered_the_newest_first
-        are_written_with_the_append_or_not_at_all;
+        are_written_with_the_append_or_not_at_all
+        odd_characters_survive_in_heads_and_letters;
     keyed:
         keeps_a_value_for_its_life
         a_claim_has_one_winner

@@ -95,6 +95,20 @@ impl Process {
         group::signal("TERM", &self.pid().to_string());
     }
 
+    /// SIGSTOP, to it alone; it stands still when this comes back.
+    pub fn freeze(&self) {
+        let pid = self.pid().to_string();
+        group::signal("STOP", &pid);
+        while !group::stopped(&pid) {
+            thread::yield_now();
+        }
+    }
+
+    /// SIGCONT: it goes on where it stood.
+    pub fn thaw(&self) {
+        group::signal("CONT", &self.pid().to_string());
+    }
+
     /// What it had started goes with it.
     async fn nothing_left(&self) {
         let none = async || group::living(self.pid()).is_empty().then_some(());

@@ -4,7 +4,6 @@ mod answers;
 mod binary;
 mod bounds;
 mod cost;
-mod engine;
 mod outages;
 mod time;
 
