@@ -2,21 +2,7 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use verdict::analysis::{LineSet, Lines, Ruleset, SourceText, rules};
-
-/// A name that stands for the language.
-fn file_name(language: &str) -> &'static str {
-    match language {
-        "Python" => "a.py",
-        "JavaScript" => "a.js",
-        "TypeScript" => "a.ts",
-        "Tsx" => "a.tsx",
-        "Go" => "a.go",
-        "Rust" => "a.rs",
-        "Java" => "A.java",
-        other => panic!("no file name for {other}"),
-    }
-}
+use verdict::analysis::{LineSet, Lines, Ruleset, SourceText, examples, rules};
 
 fn matches(set: &Ruleset, rule: &str, path: &str, text: &str) -> usize {
     let touched = LineSet::all();
@@ -29,26 +15,14 @@ fn matches(set: &Ruleset, rule: &str, path: &str, text: &str) -> usize {
 #[test]
 fn every_rule_keeps_its_examples() {
     let set = Ruleset::built_in().unwrap();
-    let mut wrong = Vec::new();
     for (file, text) in rules::BUILT_IN {
         let rule = rules::read(file, text).unwrap();
         assert!(!rule.valid.is_empty() && !rule.invalid.is_empty(), "{file} lacks examples");
         assert_eq!(*file, format!("{}/{}.yml", rule.category, rule.id), "a rule lies by its name");
-        for language in &rule.languages {
-            let path = file_name(&language.to_string());
-            let expected =
-                rule.valid.iter().map(|e| (e, 0)).chain(rule.invalid.iter().map(|e| (e, 1)));
-            for (example, expected) in expected {
-                let found = matches(set, &rule.id, path, example);
-                if found != expected {
-                    wrong.push(format!(
-                        "{file} in {path}: {found} instead of {expected}:\n{example}"
-                    ));
-                }
-            }
-        }
+        let (tried, wrong) = examples::check(set, &rule);
+        let all = rule.languages.len() * (rule.valid.len() + rule.invalid.len());
+        assert_eq!((tried, wrong), (all, vec![]), "{file}");
     }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 /// Every rule file is listed, and every listed rule has a name of its own.

@@ -1,0 +1,158 @@
+//! Compiled rules: the built-in ones, and a repository's own beside them.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::OnceLock,
+};
+
+use ast_grep_config::{DeserializeEnv, Fixer, RuleCore};
+use ast_grep_core::Matcher;
+use globset::GlobSet;
+
+use super::{
+    Category, Confidence, Finding, Lang, Lines, RuleError, RuleFile, Severity, SourceText, globs,
+    rules::{self, BUILT_IN, InTests},
+    scan,
+};
+
+/// A rule ready for one language.
+pub(super) struct CompiledRule {
+    pub(super) id: String,
+    pub(super) category: Category,
+    pub(super) severity: Severity,
+    pub(super) confidence: Confidence,
+    pub(super) tests: InTests,
+    pub(super) title: String,
+    pub(super) body: String,
+    pub(super) needs: Vec<String>,
+    pub(super) files: GlobSet,
+    pub(super) matcher: RuleCore,
+    pub(super) fix: Option<Fixer>,
+}
+
+impl CompiledRule {
+    /// Whether it could find anything in a text, by what is known without parsing it.
+    pub(super) fn wants(&self, source: SourceText<'_>, test: bool) -> bool {
+        (self.files.is_empty() || self.files.is_match(source.path))
+            && !(test && self.tests == InTests::Skip)
+            && (self.needs.is_empty()
+                || self.needs.iter().any(|n| source.text.contains(n.as_str())))
+    }
+}
+
+/// The rules of one language, found by the kind of node they can match.
+#[derive(Default)]
+pub(super) struct LanguageRules {
+    pub(super) rules: Vec<CompiledRule>,
+    pub(super) by_kind: HashMap<u16, Vec<usize>>,
+}
+
+/// Compiled rules, ready to scan. Expensive to make, cheap to share.
+#[derive(Default)]
+pub struct Ruleset {
+    languages: HashMap<Lang, LanguageRules>,
+    ids: BTreeSet<String>,
+}
+
+impl Ruleset {
+    /// The rules that come with verdict, compiled on first use.
+    ///
+    /// # Errors
+    /// When one of them is broken, which a test rules out.
+    pub fn built_in() -> Result<&'static Self, RuleError> {
+        static RULES: OnceLock<Result<Ruleset, RuleError>> = OnceLock::new();
+        RULES.get_or_init(|| Self::parse(BUILT_IN)).as_ref().map_err(Clone::clone)
+    }
+
+    /// Compiles `(file name, text)` pairs.
+    ///
+    /// # Errors
+    /// At the first file that is no rule.
+    pub fn parse(files: &[(&str, &str)]) -> Result<Self, RuleError> {
+        let mut set = Self::default();
+        for (name, text) in files {
+            set.add(name, text)?;
+        }
+        Ok(set)
+    }
+
+    /// Adds the rule of one file.
+    ///
+    /// # Errors
+    /// When it is no rule, or its name is taken.
+    pub fn add(&mut self, name: &str, text: &str) -> Result<RuleFile, RuleError> {
+        let file = rules::read(name, text)?;
+        let wrong = |cause: String| RuleError::new(name, text, cause);
+        if self.ids.contains(&file.id) {
+            return Err(wrong(format!("the name `{}` is taken by another rule", file.id)));
+        }
+        let mut compiled = Vec::new();
+        for language in &file.languages {
+            if let Some(lang) = Lang::named(language).map_err(wrong)? {
+                compiled.push((lang, compile(&file, lang).map_err(wrong)?));
+            }
+        }
+        for (lang, (rule, kinds)) in compiled {
+            let rules = self.languages.entry(lang).or_default();
+            for kind in kinds {
+                rules.by_kind.entry(kind).or_default().push(rules.rules.len());
+            }
+            rules.rules.push(rule);
+        }
+        self.ids.insert(file.id.clone());
+        Ok(file)
+    }
+
+    /// The findings of every rule on the touched lines of `source`; fingerprints not yet set.
+    pub fn scan(&self, source: SourceText<'_>, lines: &Lines<'_>) -> Vec<Finding> {
+        let language = Lang::of(source.path, source.text);
+        let rules = language.and_then(|language| Some((language, self.languages.get(&language)?)));
+        rules.map_or_else(Vec::new, |(language, rules)| scan::scan(rules, language, source, lines))
+    }
+
+    /// Whether there is a rule of this name.
+    pub fn contains(&self, id: &str) -> bool {
+        self.ids.contains(id)
+    }
+}
+
+type Compiled = (CompiledRule, Vec<u16>);
+
+/// The rule for one language, and the kinds of node it can match.
+fn compile(file: &RuleFile, language: Lang) -> Result<Compiled, String> {
+    let env = DeserializeEnv::new(language);
+    let matcher = file.matcher.get_matcher(env).map_err(|e| chain(&e))?;
+    let kinds =
+        matcher.potential_kinds().ok_or("it matches every kind of node: name one with `kind`")?;
+    let kinds =
+        kinds.iter().map(u16::try_from).collect::<Result<_, _>>().map_err(|e| e.to_string())?;
+    let fix = file.fix.as_deref().map(|fix| Fixer::from_str(fix, &language)).transpose();
+    let cwe = file.cwe.map(|n| format!(" (CWE-{n})")).unwrap_or_default();
+    let softened = file.category == Category::Security;
+    let rule = CompiledRule {
+        id: file.id.clone(),
+        category: file.category,
+        severity: file.severity,
+        confidence: file.confidence,
+        tests: file.tests.unwrap_or(if softened { InTests::Soften } else { InTests::Report }),
+        title: file.title.trim().to_owned(),
+        body: format!("{}{cwe}\n\n{}", file.problem.trim(), file.advice.trim()),
+        needs: file.needs.clone(),
+        files: globs::compile(&file.files)?,
+        matcher,
+        fix: fix.map_err(|e| chain(&e))?,
+    };
+    Ok((rule, kinds))
+}
+
+/// An error with everything behind it: the outermost alone says little.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
+}
