@@ -22,6 +22,8 @@ pub(super) struct CompiledRule {
     pub(super) severity: Severity,
     pub(super) confidence: Confidence,
     pub(super) tests: InTests,
+    /// Whether it matters only where somebody else supplies the values.
+    pub(super) about_input: bool,
     pub(super) title: String,
     pub(super) body: String,
     pub(super) needs: Vec<String>,
@@ -135,6 +137,7 @@ fn compile(file: &RuleFile, language: Lang) -> Result<Compiled, String> {
         severity: file.severity,
         confidence: file.confidence,
         tests: file.tests.unwrap_or(if softened { InTests::Soften } else { InTests::Report }),
+        about_input: file.files.is_empty() && matches!(file.cwe, Some(22 | 78 | 89)),
         title: file.title.trim().to_owned(),
         body: format!("{}{cwe}\n\n{}", file.problem.trim(), file.advice.trim()),
         needs: file.needs.clone(),

@@ -18,7 +18,8 @@ use super::{
 
 type Tree<'t> = Node<'t, StrDoc<Lang>>;
 
-/// In a test, what is meant there stays countable, below the usual threshold.
+/// In a test what is meant there, and in a tool what its own developers pass to it, stays
+/// countable, below the usual threshold.
 const SOFTENED: Confidence = Confidence::hundredths(45);
 
 pub(super) fn scan(
@@ -29,6 +30,7 @@ pub(super) fn scan(
 ) -> Vec<Finding> {
     let mut findings = Vec::new();
     let test = globs::is_test(source.path);
+    let tooling = globs::is_tooling(source.path);
     let wanted: Vec<bool> = rules.rules.iter().map(|r| r.wants(source, test)).collect();
     if source.touched.is_empty() || !wanted.contains(&true) {
         return findings;
@@ -47,7 +49,7 @@ pub(super) fn scan(
             if let Some(found) = rule.matcher.match_node(node.clone())
                 && let Some(mut finding) = finding(rule, &found, source, lines)
             {
-                if test && rule.tests == InTests::Soften {
+                if test && rule.tests == InTests::Soften || tooling && rule.about_input {
                     finding.confidence = finding.confidence.min(SOFTENED);
                 }
                 findings.push(finding);
