@@ -5,6 +5,19 @@ use super::{
     Category, Confidence, Finding, Lines, Severity, Side, Source, SourceText, finding::quote, globs,
 };
 
+/// Every rule whose findings are made here, or about verdict's own settings and comments.
+pub const IDS: &[&str] = &[
+    "bad-rule",
+    "bad-settings",
+    "bad-suppression",
+    "bidi-control",
+    "conflict-marker",
+    "invisible-character",
+    "large-binary",
+    "todo-without-reference",
+    "unexpected-executable",
+];
+
 /// Binary content from this size on is worth a word.
 const LARGE_BINARY: u64 = 1024 * 1024;
 

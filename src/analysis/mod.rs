@@ -1,8 +1,9 @@
 //! The deterministic analysers, and the [`Finding`] all of them (and later models) yield.
 //!
 //! What it promises: the same text and the same touched lines give the same findings; a finding
-//! lies on touched lines only; nothing of the analysed text is executed, and nothing in it (an
-//! ignore comment, a setting) is obeyed. What it never does: I/O, or show a secret.
+//! lies on touched lines only; nothing of the analysed text is executed, and nothing in it is
+//! obeyed (a suppression is read, and weighed by the judge). What it never does: I/O, or show a
+//! secret.
 //!
 //! | file | is |
 //! |---|---|
@@ -14,6 +15,7 @@
 //! | `scan.rs` | one walk over one parsed file for all rules |
 //! | `examples.rs` | the examples in rule files, tried |
 //! | `secrets.rs`, `secret_kinds.rs` | credentials: found, masked in place |
+//! | `suppressions.rs` | comments that tell a finding away |
 //! | `checks.rs` | what needs no grammar: conflict markers, hidden characters, file modes |
 //! | `globs.rs` | which paths are generated, vendored or tests |
 
@@ -28,6 +30,7 @@ mod ruleset;
 mod scan;
 mod secret_kinds;
 pub mod secrets;
+pub mod suppressions;
 
 pub use finding::{
     Category, Confidence, Finding, Severity, Side, Source, UnknownWord, assign_fingerprints,
@@ -53,7 +56,14 @@ pub fn analyse(rules: &Ruleset, source: SourceText<'_>) -> Vec<Finding> {
     let lines = Lines::new(source.text);
     let mut findings = rules.scan(source, &lines);
     findings.extend(checks::text(source, &lines));
+    findings.extend(suppressions::complaints(source, &lines, |id| knows(rules, id)));
     findings.sort_by(|a, b| (a.start_line, &a.rule).cmp(&(b.start_line, &b.rule)));
     assign_fingerprints(&mut findings);
     findings
+}
+
+/// Whether anything that is analysed with `rules` can yield a finding of this rule.
+pub fn knows(rules: &Ruleset, id: &str) -> bool {
+    let secret = id.strip_prefix("secret-").is_some_and(secrets::is_kind);
+    rules.contains(id) || checks::IDS.contains(&id) || secret
 }

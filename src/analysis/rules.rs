@@ -51,9 +51,11 @@ pub struct RuleFile {
     /// What to put in place of the match, where that is always safe.
     #[serde(default)]
     pub fix: Option<String>,
-    /// Sources without a match.
+    /// Sources without a match. A built-in rule has some, as the next.
+    #[serde(default)]
     pub valid: Vec<String>,
     /// Sources with exactly one match.
+    #[serde(default)]
     pub invalid: Vec<String>,
     /// What it matches.
     #[serde(flatten)]
@@ -92,8 +94,11 @@ impl RuleError {
     /// About the line that first names what the cause names in backticks.
     pub(super) fn new(file: &str, text: &str, cause: String) -> Self {
         let named = cause.split('`').skip(1).step_by(2);
-        let line =
-            named.filter(|n| !n.is_empty()).find_map(|n| text.lines().position(|l| l.contains(n)));
+        // The innermost cause comes last.
+        let lines = named
+            .filter(|n| !n.is_empty())
+            .filter_map(|n| text.lines().position(|l| l.contains(n)));
+        let line = lines.last();
         Self { file: file.to_owned(), line: line.map_or(0, one_up), cause }
     }
 }

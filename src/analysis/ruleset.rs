@@ -52,6 +52,8 @@ pub(super) struct LanguageRules {
 /// Compiled rules, ready to scan. Expensive to make, cheap to share.
 #[derive(Default)]
 pub struct Ruleset {
+    /// Rules that are compiled already, and shared.
+    shared: Option<&'static Ruleset>,
     languages: HashMap<Lang, LanguageRules>,
     ids: BTreeSet<String>,
 }
@@ -64,6 +66,14 @@ impl Ruleset {
     pub fn built_in() -> Result<&'static Self, RuleError> {
         static RULES: OnceLock<Result<Ruleset, RuleError>> = OnceLock::new();
         RULES.get_or_init(|| Self::parse(BUILT_IN)).as_ref().map_err(Clone::clone)
+    }
+
+    /// The built-in rules, to add others to.
+    ///
+    /// # Errors
+    /// As [`Self::built_in`].
+    pub fn on_built_in() -> Result<Self, RuleError> {
+        Ok(Self { shared: Some(Self::built_in()?), ..Self::default() })
     }
 
     /// Compiles `(file name, text)` pairs.
@@ -85,7 +95,7 @@ impl Ruleset {
     pub fn add(&mut self, name: &str, text: &str) -> Result<RuleFile, RuleError> {
         let file = rules::read(name, text)?;
         let wrong = |cause: String| RuleError::new(name, text, cause);
-        if self.ids.contains(&file.id) {
+        if self.contains(&file.id) {
             return Err(wrong(format!("the name `{}` is taken by another rule", file.id)));
         }
         let mut compiled = Vec::new();
@@ -107,14 +117,15 @@ impl Ruleset {
 
     /// The findings of every rule on the touched lines of `source`; fingerprints not yet set.
     pub fn scan(&self, source: SourceText<'_>, lines: &Lines<'_>) -> Vec<Finding> {
-        let language = Lang::of(source.path, source.text);
-        let rules = language.and_then(|language| Some((language, self.languages.get(&language)?)));
-        rules.map_or_else(Vec::new, |(language, rules)| scan::scan(rules, language, source, lines))
+        let Some(language) = Lang::of(source.path, source.text) else { return Vec::new() };
+        let shared = self.shared.and_then(|shared| shared.languages.get(&language));
+        let sets: Vec<_> = shared.into_iter().chain(self.languages.get(&language)).collect();
+        scan::scan(&sets, language, source, lines)
     }
 
     /// Whether there is a rule of this name.
     pub fn contains(&self, id: &str) -> bool {
-        self.ids.contains(id)
+        self.ids.contains(id) || self.shared.is_some_and(|shared| shared.contains(id))
     }
 }
 

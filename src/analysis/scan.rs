@@ -22,8 +22,9 @@ type Tree<'t> = Node<'t, StrDoc<Lang>>;
 /// countable, below the usual threshold.
 const SOFTENED: Confidence = Confidence::hundredths(45);
 
+/// The rules of one language, of those built in and of a repository's own.
 pub(super) fn scan(
-    rules: &LanguageRules,
+    sets: &[&LanguageRules],
     language: Lang,
     source: SourceText<'_>,
     lines: &Lines<'_>,
@@ -31,8 +32,9 @@ pub(super) fn scan(
     let mut findings = Vec::new();
     let test = globs::is_test(source.path);
     let tooling = globs::is_tooling(source.path);
-    let wanted: Vec<bool> = rules.rules.iter().map(|r| r.wants(source, test)).collect();
-    if source.touched.is_empty() || !wanted.contains(&true) {
+    let wanted: Vec<Vec<bool>> =
+        sets.iter().map(|s| s.rules.iter().map(|r| r.wants(source, test)).collect()).collect();
+    if source.touched.is_empty() || !wanted.iter().flatten().any(|w| *w) {
         return findings;
     }
     let tree = language.ast_grep(source.text);
@@ -44,8 +46,12 @@ pub(super) fn scan(
         if source.touched.first_in(first, last).is_none() || node.is_error() {
             continue;
         }
-        for index in rules.by_kind.get(&node.kind_id()).into_iter().flatten() {
-            let Some(rule) = rules.rules.get(*index).filter(|_| wanted[*index]) else { continue };
+        let kind = node.kind_id();
+        let candidates = sets.iter().zip(&wanted).flat_map(|(set, wanted)| {
+            let indices = set.by_kind.get(&kind).into_iter().flatten();
+            indices.filter(|i| wanted[**i]).filter_map(|i| set.rules.get(*i))
+        });
+        for rule in candidates {
             if let Some(found) = rule.matcher.match_node(node.clone())
                 && let Some(mut finding) = finding(rule, &found, source, lines)
             {

@@ -44,8 +44,6 @@ pub struct ReviewDeps {
     pub allow: Option<Vec<PathBuf>>,
     /// How much is read.
     pub limits: Limits,
-    /// The compiled rules.
-    pub rules: &'static Ruleset,
     /// Bounds the analysis that runs at once: it is work for processors, not for waiting.
     pub processors: Arc<Semaphore>,
     pub(super) texts: Texts,
@@ -57,14 +55,13 @@ impl ReviewDeps {
     /// # Errors
     /// When a built-in rule does not compile.
     pub fn new(forge: Arc<dyn Forge>, limits: Limits) -> Result<Self> {
-        let rules = Ruleset::built_in().map_err(|e| Fault::permanent(e.to_string()))?;
+        Ruleset::built_in().map_err(|e| Fault::permanent(e.to_string()))?;
         let processors = std::thread::available_parallelism().map_or(2, usize::from);
         Ok(Self {
             forge,
             allow: None,
             texts: Texts::new(limits.remembered),
             limits,
-            rules,
             processors: Arc::new(Semaphore::new(processors)),
         })
     }

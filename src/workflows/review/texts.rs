@@ -13,7 +13,10 @@ use std::{
 use futures_util::future::join_all;
 use tokio::sync::OnceCell;
 
-use super::deps::{Limits, ReviewDeps};
+use super::{
+    deps::{Limits, ReviewDeps},
+    own_rules::{self, OwnRule},
+};
 use crate::{
     analysis::{Finding, LineSet, Ruleset, SourceText, analyse, checks, globs, secrets},
     base::Result,
@@ -71,6 +74,7 @@ impl Texts {
 pub async fn readings(
     deps: &ReviewDeps,
     range: &Range,
+    own: &[OwnRule],
     files: &[&FileChange],
 ) -> Result<Arc<Vec<Reading>>> {
     let mut hash = DefaultHasher::new();
@@ -78,7 +82,7 @@ pub async fn readings(
         (&file.path, &file.head.blob, &file.hunks).hash(&mut hash);
     }
     let cell = deps.texts.cell((range.clone(), hash.finish()));
-    cell.get_or_try_init(|| async { Ok(Arc::new(read_all(deps, range, files).await?)) })
+    cell.get_or_try_init(|| async { Ok(Arc::new(read_all(deps, range, own, files).await?)) })
         .await
         .cloned()
 }
@@ -105,12 +109,19 @@ pub async fn masked(
     Ok(texts)
 }
 
-async fn read_all(deps: &ReviewDeps, range: &Range, files: &[&FileChange]) -> Result<Vec<Reading>> {
+async fn read_all(
+    deps: &ReviewDeps,
+    range: &Range,
+    own: &[OwnRule],
+    files: &[&FileChange],
+) -> Result<Vec<Reading>> {
+    let rules = Arc::new(own_rules::compile(own)?);
     let mut readings = Vec::with_capacity(files.len());
     for batch in batches(files, &deps.limits) {
         let blobs: Vec<String> = batch.iter().map(|f| f.head.blob.clone()).collect();
         let contents = deps.forge.contents(range, &blobs, deps.limits.file_bytes).await?;
-        let work = batch.iter().zip(contents).map(|(file, content)| one(deps, file, content));
+        let work =
+            batch.iter().zip(contents).map(|(file, content)| one(deps, &rules, file, content));
         readings.extend(join_all(work).await);
     }
     Ok(readings)
@@ -135,11 +146,16 @@ fn batches<'f, 'c>(files: &'f [&'c FileChange], limits: &Limits) -> Vec<&'f [&'c
 }
 
 /// Analyses one content off the async threads; a crash of a parser is that file's failure.
-async fn one(deps: &ReviewDeps, file: &FileChange, content: Content) -> Reading {
+async fn one(
+    deps: &ReviewDeps,
+    rules: &Arc<Ruleset>,
+    file: &FileChange,
+    content: Content,
+) -> Reading {
     let failed = |why: &str| Reading { failed: Some(why.to_owned()), ..Reading::default() };
     let Ok(_permit) = deps.processors.acquire().await else { return failed("shutting down") };
-    let (file, limits, rules) = (file.clone(), deps.limits.clone(), deps.rules);
-    let work = tokio::task::spawn_blocking(move || read(&file, content, &limits, rules));
+    let (file, limits, rules) = (file.clone(), deps.limits.clone(), rules.clone());
+    let work = tokio::task::spawn_blocking(move || read(&file, content, &limits, &rules));
     work.await.unwrap_or_else(|_| failed("the analysis crashed"))
 }
 

@@ -5,6 +5,8 @@ mod diff;
 mod flow;
 mod forge;
 mod judge;
+mod own_rules;
 mod rules;
+mod rules_cli;
 mod secrets;
 pub mod support;
