@@ -14,6 +14,9 @@ pub const IDS: &[&str] = &[
     "conflict-marker",
     "invisible-character",
     "large-binary",
+    "licence-header-dropped",
+    "lock-not-updated",
+    "test-switched-off",
     "todo-without-reference",
     "unexpected-executable",
 ];

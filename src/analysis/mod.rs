@@ -16,9 +16,11 @@
 //! | `examples.rs` | the examples in rule files, tried |
 //! | `secrets.rs`, `secret_kinds.rs` | credentials: found, masked in place |
 //! | `suppressions.rs` | comments that tell a finding away |
+//! | `changes.rs` | what needs both sides or the whole change: lock files, licence headers |
 //! | `checks.rs` | what needs no grammar: conflict markers, hidden characters, file modes |
 //! | `globs.rs` | which paths are generated, vendored or tests |
 
+pub mod changes;
 pub mod checks;
 pub mod examples;
 mod finding;
@@ -56,6 +58,7 @@ pub fn analyse(rules: &Ruleset, source: SourceText<'_>) -> Vec<Finding> {
     let lines = Lines::new(source.text);
     let mut findings = rules.scan(source, &lines);
     findings.extend(checks::text(source, &lines));
+    findings.extend(changes::switched_off(source, &lines));
     findings.extend(suppressions::complaints(source, &lines, |id| knows(rules, id)));
     findings.sort_by(|a, b| (a.start_line, &a.rule).cmp(&(b.start_line, &b.rule)));
     assign_fingerprints(&mut findings);

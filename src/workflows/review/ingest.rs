@@ -1,5 +1,7 @@
 //! The first node: what changed, under which settings, and what will be read of it.
 
+use std::collections::HashSet;
+
 use super::{
     deps::ReviewDeps,
     input::Target,
@@ -9,7 +11,7 @@ use super::{
     texts::{self, facts},
 };
 use crate::{
-    analysis::{self, Finding, assign_fingerprints, checks, globs},
+    analysis::{self, Finding, assign_fingerprints, changes, checks, globs},
     base::{Fault, Result},
     forge::{Content, EntryKind, FileChange, Range, Status},
 };
@@ -29,19 +31,48 @@ pub async fn ingest(deps: &ReviewDeps, target: &Target) -> Result<Ingested> {
     let wanted: Vec<&FileChange> = files.iter().filter(|f| f.read).map(|f| &f.change).collect();
     let readings = texts::readings(deps, &range, &rules, &wanted).await?;
     let mut readings = readings.iter();
+    let mut manifests = Vec::new();
     for file in &mut files {
         if file.read
             && let Some(reading) = readings.next()
         {
             findings.extend(reading.secrets.iter().cloned());
+            if !reading.locks.is_empty() {
+                manifests.push((file.change.path.clone(), reading.locks.clone()));
+            }
             file.note.clone_from(&reading.note);
             file.skipped.clone_from(&reading.skipped);
         } else if listens(&settings, &file.change.path) {
             findings.extend(checks::file(facts(&file.change, None)));
         }
     }
+    findings.extend(left_behind(deps, &range, &files, manifests).await?);
     assign_fingerprints(&mut findings);
     Ok(Ingested { range, settings, rules, files, findings })
+}
+
+/// A finding for each manifest whose lock file stands on the base side and is not in the change.
+async fn left_behind(
+    deps: &ReviewDeps,
+    range: &Range,
+    files: &[ReviewFile],
+    manifests: Vec<(String, Vec<String>)>,
+) -> Result<Vec<Finding>> {
+    let changed: HashSet<&str> = files.iter().map(|f| f.change.path.as_str()).collect();
+    let mut findings = Vec::new();
+    for (manifest, locks) in manifests {
+        if locks.iter().any(|lock| changed.contains(lock.as_str())) {
+            continue;
+        }
+        for lock in locks {
+            // It need not be read: that it is there is enough.
+            if deps.forge.base_file(range, &lock, 0).await?.is_some() {
+                findings.push(changes::lock_left_behind(&manifest, &lock));
+                break;
+            }
+        }
+    }
+    Ok(findings)
 }
 
 /// What the base side says about reviews: what cannot be used becomes a finding, and the defaults

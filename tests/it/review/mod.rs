@@ -1,5 +1,6 @@
 //! The local review: forge, analysers, judge, output.
 
+mod changes;
 mod checks;
 mod diff;
 mod flow;
