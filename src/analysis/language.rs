@@ -31,6 +31,12 @@ const FEATURED: &[S] =
     &[S::Bash, S::C, S::Cpp, S::CSharp, S::Hcl, S::Kotlin, S::Php, S::Ruby, S::Yaml];
 
 impl Lang {
+    /// Every language this binary has a grammar for.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let featured = if cfg!(feature = "languages") { FEATURED } else { &[] };
+        ALWAYS.iter().chain(featured).copied().map(Self::Known).chain(dockerfile())
+    }
+
     /// The language called `name`; `None` for one that this binary was built without.
     ///
     /// # Errors

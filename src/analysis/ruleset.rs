@@ -49,31 +49,20 @@ pub(super) struct LanguageRules {
     pub(super) by_kind: HashMap<u16, Vec<usize>>,
 }
 
-/// Compiled rules, ready to scan. Expensive to make, cheap to share.
+/// Compiled rules, ready to scan. Those built in are compiled once in a process, each language
+/// when a text first needs it.
 #[derive(Default)]
 pub struct Ruleset {
-    /// Rules that are compiled already, and shared.
-    shared: Option<&'static Ruleset>,
+    built_in: bool,
     languages: HashMap<Lang, LanguageRules>,
     ids: BTreeSet<String>,
 }
 
 impl Ruleset {
-    /// The rules that come with verdict, compiled on first use.
-    ///
-    /// # Errors
-    /// When one of them is broken, which a test rules out.
-    pub fn built_in() -> Result<&'static Self, RuleError> {
-        static RULES: OnceLock<Result<Ruleset, RuleError>> = OnceLock::new();
-        RULES.get_or_init(|| Self::parse(BUILT_IN)).as_ref().map_err(Clone::clone)
-    }
-
-    /// The built-in rules, to add others to.
-    ///
-    /// # Errors
-    /// As [`Self::built_in`].
-    pub fn on_built_in() -> Result<Self, RuleError> {
-        Ok(Self { shared: Some(Self::built_in()?), ..Self::default() })
+    /// The rules that come with verdict, to scan with or to add others to. One of them that is
+    /// broken finds nothing, which its examples rule out.
+    pub fn built_in() -> Self {
+        Self { built_in: true, ..Self::default() }
     }
 
     /// Compiles `(file name, text)` pairs.
@@ -104,12 +93,8 @@ impl Ruleset {
                 compiled.push((lang, compile(&file, lang).map_err(wrong)?));
             }
         }
-        for (lang, (rule, kinds)) in compiled {
-            let rules = self.languages.entry(lang).or_default();
-            for kind in kinds {
-                rules.by_kind.entry(kind).or_default().push(rules.rules.len());
-            }
-            rules.rules.push(rule);
+        for (lang, compiled) in compiled {
+            self.languages.entry(lang).or_default().add(compiled);
         }
         self.ids.insert(file.id.clone());
         Ok(file)
@@ -118,18 +103,58 @@ impl Ruleset {
     /// The findings of every rule on the touched lines of `source`; fingerprints not yet set.
     pub fn scan(&self, source: SourceText<'_>, lines: &Lines<'_>) -> Vec<Finding> {
         let Some(language) = Lang::of(source.path, source.text) else { return Vec::new() };
-        let shared = self.shared.and_then(|shared| shared.languages.get(&language));
+        let shared = self.built_in.then(|| built_in(language)).flatten();
         let sets: Vec<_> = shared.into_iter().chain(self.languages.get(&language)).collect();
         scan::scan(&sets, language, source, lines)
     }
 
     /// Whether there is a rule of this name.
     pub fn contains(&self, id: &str) -> bool {
-        self.ids.contains(id) || self.shared.is_some_and(|shared| shared.contains(id))
+        let built_in = |(file, _): &(&str, &str)| is_named(file, id);
+        self.ids.contains(id) || self.built_in && BUILT_IN.iter().any(built_in)
     }
 }
 
 type Compiled = (CompiledRule, Vec<u16>);
+
+impl LanguageRules {
+    fn add(&mut self, (rule, kinds): Compiled) {
+        for kind in kinds {
+            self.by_kind.entry(kind).or_default().push(self.rules.len());
+        }
+        self.rules.push(rule);
+    }
+}
+
+/// A built-in rule lies by its name.
+fn is_named(file: &str, id: &str) -> bool {
+    file.rsplit('/').next().and_then(|name| name.strip_suffix(".yml")) == Some(id)
+}
+
+/// The built-in rules of one language; none for a language without any.
+fn built_in(language: Lang) -> Option<&'static LanguageRules> {
+    type Sets = Vec<(Lang, OnceLock<LanguageRules>)>;
+    static SETS: OnceLock<Sets> = OnceLock::new();
+    let sets = SETS.get_or_init(|| Lang::all().map(|lang| (lang, OnceLock::new())).collect());
+    let (_, set) = sets.iter().find(|(lang, _)| *lang == language)?;
+    Some(set.get_or_init(|| {
+        let mut rules = LanguageRules::default();
+        for (name, text) in BUILT_IN.iter().filter(|(_, text)| mentions(text, language)) {
+            let compiled = rules::read(name, text).map(|file| compile(&file, language));
+            if let Ok(Ok(compiled)) = compiled {
+                rules.add(compiled);
+            }
+        }
+        rules
+    }))
+}
+
+/// Whether a rule file says that it is for `language`, by its one line and without reading it.
+fn mentions(text: &str, language: Lang) -> bool {
+    let line = text.lines().find_map(|line| line.strip_prefix("languages: ["));
+    let mut names = line.into_iter().flat_map(|l| l.trim_end_matches(']').split(','));
+    names.any(|name| matches!(Lang::named(name.trim()), Ok(Some(lang)) if lang == language))
+}
 
 /// The rule for one language, and the kinds of node it can match.
 fn compile(file: &RuleFile, language: Lang) -> Result<Compiled, String> {

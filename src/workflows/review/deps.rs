@@ -5,11 +5,7 @@ use std::{path::PathBuf, sync::Arc};
 use tokio::sync::Semaphore;
 
 use super::texts::Texts;
-use crate::{
-    analysis::Ruleset,
-    base::{Fault, Result},
-    forge::Forge,
-};
+use crate::{base::Result, forge::Forge};
 
 /// How much a review reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,9 +49,8 @@ impl ReviewDeps {
     /// What a review of changes from `forge` needs.
     ///
     /// # Errors
-    /// When a built-in rule does not compile.
+    /// None at present: rules are compiled when a text first needs them.
     pub fn new(forge: Arc<dyn Forge>, limits: Limits) -> Result<Self> {
-        Ruleset::built_in().map_err(|e| Fault::permanent(e.to_string()))?;
         let processors = std::thread::available_parallelism().map_or(2, usize::from);
         Ok(Self {
             forge,

@@ -41,7 +41,7 @@ impl OwnRule {
 /// When the forge does not answer.
 pub(super) async fn read(deps: &ReviewDeps, range: &Range) -> Result<(Vec<OwnRule>, Vec<Finding>)> {
     let files = deps.forge.base_folder(range, OwnRule::FOLDER, FILE_BYTES).await?;
-    let mut rules = built_in()?;
+    let mut rules = Ruleset::built_in();
     let (mut sound, mut findings) = (Vec::new(), Vec::new());
     for (path, content) in files.into_iter().filter(|(path, _)| OwnRule::is_file(path)) {
         match content {
@@ -71,15 +71,11 @@ pub(super) async fn read(deps: &ReviewDeps, range: &Range) -> Result<(Vec<OwnRul
 /// # Errors
 /// When a rule that was sound when it was read no longer is.
 pub(super) fn compile(own: &[OwnRule]) -> Result<Ruleset> {
-    let mut rules = built_in()?;
+    let mut rules = Ruleset::built_in();
     for rule in own {
         rules.add(&rule.path, &rule.text).map_err(broken)?;
     }
     Ok(rules)
-}
-
-fn built_in() -> Result<Ruleset> {
-    Ruleset::on_built_in().map_err(broken)
 }
 
 fn broken(error: RuleError) -> Fault {

@@ -36,10 +36,10 @@ async fn own_rules_are_those_of_the_base() {
 async fn a_bad_rule_is_reported_and_the_others_hold() {
     for (bad, line, cause) in [
         ("id: x\nlanguages: [Klingon]\n".to_owned() + after_languages(), "line 2: ", "`Klingon`"),
-        (RULE.replace("pattern: print($$$A)", "kind: no_such_kind"), "line 9: ", "`no_such_kind`"),
-        (RULE.replace("advice:", "advise:"), "line 7: ", "unknown key `advise`"),
+        (RULE.replace("pattern: print($$$A)", "kind: no_such_kind"), "line 10: ", "`no_such_kind`"),
+        (RULE.replace("advice:", "advise:"), "line 8: ", "unknown key `advise`"),
         (RULE.replace("no-print", "py-debugger"), "line 1: ", "`py-debugger` is taken"),
-        ("id: [".to_owned(), "line 1: ", ""),
+        ("id: [".to_owned(), "line ", ""),
     ] {
         let repo = Repo::new();
         repo.write(".verdict/rules/good.yml", RULE).write(".verdict/rules/bad.yml", &bad);
