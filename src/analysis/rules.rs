@@ -158,7 +158,12 @@ fn parse<'t, T: Deserialize<'t>>(name: &str, text: &'t str) -> Result<T, RuleErr
     from_str::<T>(text).map_err(|error| {
         let line = error.location().and_then(|l| u32::try_from(l.line()).ok());
         let cause = error.to_string();
-        let cause = cause.lines().next().unwrap_or(&cause).to_owned();
+        let cause = cause.lines().next().unwrap_or(&cause);
+        // The line is told beside it.
+        let cause = match cause.strip_prefix("error: line ").and_then(|c| c.split_once(": ")) {
+            Some((_, cause)) => cause.to_owned(),
+            None => cause.to_owned(),
+        };
         match line {
             Some(line) if line > 0 => RuleError { file: name.to_owned(), line, cause },
             _ => RuleError::new(name, text, cause),

@@ -8,7 +8,7 @@ use super::{
 const MARK: &str = "verdict:ignore";
 
 /// What opens a comment, in one language or another.
-const OPENERS: &[&str] = &["//", "#", "/*", "*", "--", "<!--", ";", "%", "{#", "'"];
+const OPENERS: &[&str] = &["//", "#", "/*", "*", "--", "<!--", ";", "%", "{#"];
 
 /// A comment that tells findings of one rule away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

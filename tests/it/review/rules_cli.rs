@@ -80,7 +80,7 @@ fn what_is_wrong_with_a_rule_is_told() {
     own(&machine, "worse.yml", &RULE.replace("severity: low", "severity: grave"));
     let (tried, _, code) = run(&machine, &["rules", "test", "no-print"]);
     insta::assert_snapshot!(tried, @r"
-    rule file `./.verdict/rules/worse.yml`, line 4: unknown variant `grave`
+    rule file `./.verdict/rules/worse.yml`, line 4: unknown variant `grave`, expected one of info, low, medium, high, critical
     ./.verdict/rules/no-print.yml: `no-print` in Python: 0 findings in place of 1 in
     log(1)
     1 rules, 2 examples, 2 wrong
