@@ -5,6 +5,22 @@ use super::{
     Category, Confidence, Finding, Lines, Severity, Side, Source, SourceText, finding::quote, globs,
 };
 
+/// Every rule whose findings are made here, or about verdict's own settings and comments.
+pub const IDS: &[&str] = &[
+    "bad-rule",
+    "bad-settings",
+    "bad-suppression",
+    "bidi-control",
+    "conflict-marker",
+    "invisible-character",
+    "large-binary",
+    "licence-header-dropped",
+    "lock-not-updated",
+    "test-switched-off",
+    "todo-without-reference",
+    "unexpected-executable",
+];
+
 /// Binary content from this size on is worth a word.
 const LARGE_BINARY: u64 = 1024 * 1024;
 
@@ -18,9 +34,12 @@ const NEVER_RUN: &[&str] = &[
 pub fn text(source: SourceText<'_>, lines: &Lines<'_>) -> Vec<Finding> {
     let mut findings = conflicts(source, lines);
     let prose = globs::is_prose(source.path);
+    let code = !prose && !globs::is_data(source.path) && !globs::is_test(source.path);
     for (number, line) in lines.touched(source.touched) {
         let at = At { path: source.path, number, line };
-        findings.extend(hidden(&at, prose));
+        if code {
+            findings.extend(hidden(&at));
+        }
         if !prose {
             findings.extend(undone(&at));
         }
@@ -148,12 +167,12 @@ fn conflicts(source: SourceText<'_>, lines: &Lines<'_>) -> Vec<Finding> {
     findings
 }
 
-fn hidden(at: &At<'_>, prose: bool) -> Option<Finding> {
+fn hidden(at: &At<'_>) -> Option<Finding> {
     if at.line.is_ascii() {
         return None;
     }
     let bidi = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    if !prose && let Some(c) = at.line.chars().find(|c| bidi(*c)) {
+    if let Some(c) = at.line.chars().find(|c| bidi(*c)) {
         let body = format!(
             "U+{:04X} changes the order in which the line is shown, so it reads otherwise than it \
              runs (CWE-1007).\n\nRemove it, or write it as an escape.",
@@ -173,7 +192,7 @@ fn hidden(at: &At<'_>, prose: bool) -> Option<Finding> {
         |c: char| matches!(c, '\u{200b}' | '\u{2060}' | '\u{00ad}' | '\u{e0001}'..='\u{e007f}');
     // Flags of some regions are spelled with tag characters after a black flag.
     let flag = at.line.contains('\u{1f3f4}');
-    let c = at.line.chars().find(|c| unseen(*c)).filter(|_| !prose && !flag)?;
+    let c = at.line.chars().find(|c| unseen(*c)).filter(|_| !flag)?;
     let body = format!(
         "U+{:04X} cannot be seen, yet it is part of the text: comparisons and searches fail for no \
          visible reason.\n\nRemove it, or write it as an escape.",

@@ -67,9 +67,49 @@ const TESTS: &[&str] = &[
     "**/test_*.*",
     "**/*.test.*",
     "**/*.spec.*",
-    "**/*Test.java",
-    "**/*Tests.java",
+    "**/*Test.{java,kt,cs,php,swift}",
+    "**/*Tests.{java,kt,cs,php,swift}",
+    "**/*{Test,Tests,TestSuite}/**",
+    "**/*.{Test,Tests,UnitTests,IntegrationTests,Benchmarks}/**",
+    "**/*test/java/**",
+    "**/benchmark/**",
+    "**/benchmarks/**",
+    "**/benches/**",
+    "**/samples/**",
+    "**/sample/**",
     "**/conftest.py",
+    "**/tests.rs",
+    "**/*demo*/**",
+];
+
+const TOOLING: &[&str] = &[
+    "**/scripts/**",
+    "**/script/**",
+    "**/tools/**",
+    "**/hack/**",
+    "**/ci/**",
+    "**/.ci/**",
+    "**/.github/**",
+    "**/gulpfile.*",
+    "**/Rakefile",
+    "**/setup.py",
+    "**/release.*",
+];
+
+const DATA: &[&str] = &[
+    "**/*.json",
+    "**/*.csv",
+    "**/*.tsv",
+    "**/*.xml",
+    "**/*.po",
+    "**/*.strings",
+    "**/*.properties",
+    "**/*.arb",
+    "**/*.resx",
+    "**/*.srt",
+    "**/*.vtt",
+    "**/*.tex",
+    "**/{lang,langs,language,languages,locale,locales,i18n,l10n,translations}/**",
 ];
 
 const PROSE: &[&str] = &[
@@ -130,6 +170,14 @@ question! {
 question! {
     /// Tests, examples and their data.
     is_test, TESTS
+}
+question! {
+    /// Run by those who develop it, with values of their own.
+    is_tooling, TOOLING
+}
+question! {
+    /// Data rather than a program, often in people's languages.
+    is_data, DATA
 }
 question! {
     /// Text for people rather than programs.

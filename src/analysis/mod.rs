@@ -1,33 +1,46 @@
 //! The deterministic analysers, and the [`Finding`] all of them (and later models) yield.
 //!
 //! What it promises: the same text and the same touched lines give the same findings; a finding
-//! lies on touched lines only; nothing of the analysed text is executed, and nothing in it (an
-//! ignore comment, a setting) is obeyed. What it never does: I/O, or show a secret.
+//! lies on touched lines only; nothing of the analysed text is executed, and nothing in it is
+//! obeyed (a suppression is read, and weighed by the judge). What it never does: I/O, or show a
+//! secret.
 //!
 //! | file | is |
 //! |---|---|
 //! | `finding.rs` | the finding, its words, its fingerprint |
 //! | `lines.rs` | sets of line numbers, and texts by line |
+//! | `language.rs` | which language a file is in |
 //! | `rules.rs`, `rules/` | structural rules: one YAML file each, listed in `rules/list.rs` |
+//! | `ruleset.rs` | rules compiled, the built-in and a repository's own |
 //! | `scan.rs` | one walk over one parsed file for all rules |
+//! | `examples.rs` | the examples in rule files, tried |
 //! | `secrets.rs`, `secret_kinds.rs` | credentials: found, masked in place |
+//! | `suppressions.rs` | comments that tell a finding away |
+//! | `changes.rs` | what needs both sides or the whole change: lock files, licence headers |
 //! | `checks.rs` | what needs no grammar: conflict markers, hidden characters, file modes |
 //! | `globs.rs` | which paths are generated, vendored or tests |
 
+pub mod changes;
 pub mod checks;
+pub mod examples;
 mod finding;
 pub mod globs;
+mod language;
 mod lines;
 pub mod rules;
+mod ruleset;
 mod scan;
 mod secret_kinds;
 pub mod secrets;
+pub mod suppressions;
 
 pub use finding::{
     Category, Confidence, Finding, Severity, Side, Source, UnknownWord, assign_fingerprints,
 };
+pub use language::Lang;
 pub use lines::{LineSet, Lines};
-pub use rules::{RuleError, RuleFile, Ruleset};
+pub use rules::{RuleError, RuleFile};
+pub use ruleset::Ruleset;
 
 /// A text to analyse, secrets already masked, and which of its lines the change touches.
 #[derive(Debug, Clone, Copy)]
@@ -44,20 +57,16 @@ pub struct SourceText<'a> {
 pub fn analyse(rules: &Ruleset, source: SourceText<'_>) -> Vec<Finding> {
     let lines = Lines::new(source.text);
     let mut findings = rules.scan(source, &lines);
-    if globs::is_test(source.path) {
-        findings.iter_mut().for_each(soften);
-    }
     findings.extend(checks::text(source, &lines));
+    findings.extend(changes::switched_off(source, &lines));
+    findings.extend(suppressions::complaints(source, &lines, |id| knows(rules, id)));
     findings.sort_by(|a, b| (a.start_line, &a.rule).cmp(&(b.start_line, &b.rule)));
     assign_fingerprints(&mut findings);
     findings
 }
 
-/// In a test, unchecked certificates and swallowed errors are mostly meant: they stay countable,
-/// below the usual threshold.
-fn soften(finding: &mut Finding) {
-    let meant = finding.agent == Category::Security || finding.rule.ends_with("swallowed-error");
-    if meant {
-        finding.confidence = finding.confidence.min(Confidence::hundredths(45));
-    }
+/// Whether anything that is analysed with `rules` can yield a finding of this rule.
+pub fn knows(rules: &Ruleset, id: &str) -> bool {
+    let secret = id.strip_prefix("secret-").is_some_and(secrets::is_kind);
+    rules.contains(id) || checks::IDS.contains(&id) || secret
 }

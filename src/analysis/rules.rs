@@ -1,4 +1,4 @@
-//! Structural rules: their file format, the built-in set, and how they are compiled.
+//! The files structural rules are written in, and the built-in ones.
 //!
 //! A rule is one YAML file. `rule`, `constraints`, `utils` and `transform` mean what ast-grep says
 //! they mean; the other keys are those of [`RuleFile`]. The examples are tests: each `invalid` one
@@ -7,16 +7,14 @@
 #[path = "rules/list.rs"]
 mod list;
 
-use std::{collections::HashMap, sync::OnceLock};
+use std::collections::BTreeMap;
 
-use ast_grep_config::{DeserializeEnv, Fixer, RuleCore, SerializableRuleCore, from_str};
-use ast_grep_core::{Language, Matcher};
-use ast_grep_language::SupportLang;
-use serde::Deserialize;
+use ast_grep_config::{SerializableRuleCore, from_str};
+use serde::{Deserialize, de::IgnoredAny};
 
 pub use list::BUILT_IN;
 
-use super::{Category, Confidence, Finding, Lines, Severity, SourceText, scan};
+use super::{Category, Confidence, Lang, Severity, globs};
 
 /// A rule as its file says it.
 #[derive(Deserialize)]
@@ -24,13 +22,23 @@ pub struct RuleFile {
     /// The rule's name.
     pub id: String,
     /// The languages it reads.
-    pub languages: Vec<SupportLang>,
+    pub languages: Vec<String>,
+    /// Globs of the paths it reads; empty for every path of its languages.
+    #[serde(default)]
+    pub files: Vec<String>,
+    /// A text without any of these strings cannot match, and is not searched; empty for none.
+    #[serde(default)]
+    pub needs: Vec<String>,
     /// Whose business it is.
     pub category: Category,
     /// How much a match matters.
     pub severity: Severity,
     /// How sure a match is.
     pub confidence: Confidence,
+    /// What a match in a test, an example or its data is worth; by default, what concerns security
+    /// is softened there.
+    #[serde(default)]
+    pub tests: Option<InTests>,
     /// The weakness it is an instance of (CWE number).
     #[serde(default)]
     pub cwe: Option<u32>,
@@ -43,138 +51,122 @@ pub struct RuleFile {
     /// What to put in place of the match, where that is always safe.
     #[serde(default)]
     pub fix: Option<String>,
-    /// Sources without a match.
+    /// Sources without a match. A built-in rule has some, as the next.
+    #[serde(default)]
     pub valid: Vec<String>,
     /// Sources with exactly one match.
+    #[serde(default)]
     pub invalid: Vec<String>,
     /// What it matches.
     #[serde(flatten)]
     pub matcher: SerializableRuleCore,
 }
 
+/// What a match in a test is worth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InTests {
+    /// As much as elsewhere.
+    Report,
+    /// Below the usual threshold of confidence.
+    Soften,
+    /// Nothing.
+    Skip,
+}
+
 /// A rule file is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("rule file `{file}`: {cause}")]
+#[error("rule file `{file}`{}: {cause}", place(*line))]
 pub struct RuleError {
     /// The file.
     pub file: String,
+    /// The line it is about; 0 where that is not known.
+    pub line: u32,
     /// The reason and all that lies behind it.
     pub cause: String,
 }
 
-/// A rule ready for one language.
-pub(super) struct CompiledRule {
-    pub(super) id: String,
-    pub(super) category: Category,
-    pub(super) severity: Severity,
-    pub(super) confidence: Confidence,
-    pub(super) title: String,
-    pub(super) body: String,
-    pub(super) matcher: RuleCore,
-    pub(super) fix: Option<Fixer>,
+fn place(line: u32) -> String {
+    if line == 0 { String::new() } else { format!(", line {line}") }
 }
 
-/// The rules of one language, found by the kind of node they can match.
-#[derive(Default)]
-pub(super) struct LanguageRules {
-    pub(super) rules: Vec<CompiledRule>,
-    pub(super) by_kind: HashMap<u16, Vec<usize>>,
-}
-
-/// Compiled rules, ready to scan. Expensive to make, cheap to share.
-#[derive(Default)]
-pub struct Ruleset {
-    languages: HashMap<SupportLang, LanguageRules>,
-}
-
-impl Ruleset {
-    /// The rules that come with verdict, compiled on first use.
-    ///
-    /// # Errors
-    /// When one of them is broken, which a test rules out.
-    pub fn built_in() -> Result<&'static Self, RuleError> {
-        static RULES: OnceLock<Result<Ruleset, RuleError>> = OnceLock::new();
-        RULES.get_or_init(|| Self::parse(BUILT_IN)).as_ref().map_err(Clone::clone)
-    }
-
-    /// Compiles `(file name, text)` pairs.
-    ///
-    /// # Errors
-    /// At the first file that is no rule.
-    pub fn parse(files: &[(&str, &str)]) -> Result<Self, RuleError> {
-        let mut set = Self::default();
-        for (name, text) in files {
-            set.add(&read(name, text)?).map_err(|cause| error(name, cause))?;
-        }
-        Ok(set)
-    }
-
-    /// The findings of every rule on the touched lines of `source`; fingerprints not yet set.
-    pub fn scan(&self, source: SourceText<'_>, lines: &Lines<'_>) -> Vec<Finding> {
-        let language = SupportLang::from_path(source.path);
-        let rules = language.and_then(|language| Some((language, self.languages.get(&language)?)));
-        rules.map_or_else(Vec::new, |(language, rules)| scan::scan(rules, language, source, lines))
-    }
-
-    /// Whether any rule reads the language of `path`.
-    pub fn reads(&self, path: &str) -> bool {
-        SupportLang::from_path(path).is_some_and(|l| self.languages.contains_key(&l))
-    }
-
-    fn add(&mut self, file: &RuleFile) -> Result<(), String> {
-        for language in &file.languages {
-            let compiled = compile(file, *language)?;
-            let kinds =
-                compiled.matcher.potential_kinds().ok_or("it matches every kind of node")?;
-            let rules = self.languages.entry(*language).or_default();
-            let index = rules.rules.len();
-            for kind in &kinds {
-                let kind = u16::try_from(kind).map_err(|e| e.to_string())?;
-                rules.by_kind.entry(kind).or_default().push(index);
-            }
-            rules.rules.push(compiled);
-        }
-        Ok(())
+impl RuleError {
+    /// About the line that first names what the cause names in backticks.
+    pub(super) fn new(file: &str, text: &str, cause: String) -> Self {
+        let named = cause.split('`').skip(1).step_by(2);
+        // The innermost cause comes last.
+        let lines = named
+            .filter(|n| !n.is_empty())
+            .filter_map(|n| text.lines().position(|l| l.contains(n)));
+        let line = lines.last();
+        Self { file: file.to_owned(), line: line.map_or(0, one_up), cause }
     }
 }
+
+fn one_up(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(u32::MAX).saturating_add(1)
+}
+
+const KEYS: &[&str] = &[
+    "id",
+    "languages",
+    "files",
+    "needs",
+    "category",
+    "severity",
+    "confidence",
+    "tests",
+    "cwe",
+    "title",
+    "problem",
+    "advice",
+    "fix",
+    "valid",
+    "invalid",
+    "rule",
+    "constraints",
+    "utils",
+    "transform",
+];
 
 /// Reads one rule file.
 ///
 /// # Errors
 /// When it is not one.
 pub fn read(name: &str, text: &str) -> Result<RuleFile, RuleError> {
-    from_str::<RuleFile>(text).map_err(|e| error(name, e.to_string()))
-}
-
-fn compile(file: &RuleFile, language: SupportLang) -> Result<CompiledRule, String> {
-    let env = DeserializeEnv::new(language);
-    let matcher = file.matcher.get_matcher(env).map_err(|e| chain(&e))?;
-    let fix = file.fix.as_deref().map(|fix| Fixer::from_str(fix, &language)).transpose();
-    let cwe = file.cwe.map(|n| format!(" (CWE-{n})")).unwrap_or_default();
-    Ok(CompiledRule {
-        id: file.id.clone(),
-        category: file.category,
-        severity: file.severity,
-        confidence: file.confidence,
-        title: file.title.trim().to_owned(),
-        body: format!("{}{cwe}\n\n{}", file.problem.trim(), file.advice.trim()),
-        matcher,
-        fix: fix.map_err(|e| chain(&e))?,
-    })
-}
-
-fn error(file: &str, cause: String) -> RuleError {
-    RuleError { file: file.to_owned(), cause }
-}
-
-/// An error with everything behind it: the outermost alone says little.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        source = cause.source();
+    let keys: BTreeMap<String, IgnoredAny> = parse(name, text)?;
+    let wrong = |cause: String| RuleError::new(name, text, cause);
+    if let Some(key) = keys.keys().find(|k| !KEYS.contains(&k.as_str())) {
+        return Err(wrong(format!("unknown key `{key}`; the keys are {}", KEYS.join(", "))));
     }
-    text
+    let file: RuleFile = parse(name, text)?;
+    let sound = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    if file.id.is_empty() || !file.id.chars().all(sound) {
+        return Err(wrong(format!("id `{}`: use small letters, digits and dashes", file.id)));
+    }
+    if file.languages.is_empty() {
+        return Err(wrong("`languages` is empty".into()));
+    }
+    for language in &file.languages {
+        Lang::named(language).map_err(wrong)?;
+    }
+    globs::compile(&file.files).map_err(|cause| wrong(format!("files: {cause}")))?;
+    Ok(file)
+}
+
+fn parse<'t, T: Deserialize<'t>>(name: &str, text: &'t str) -> Result<T, RuleError> {
+    from_str::<T>(text).map_err(|error| {
+        let line = error.location().and_then(|l| u32::try_from(l.line()).ok());
+        let cause = error.to_string();
+        let cause = cause.lines().next().unwrap_or(&cause);
+        // The line is told beside it.
+        let cause = match cause.strip_prefix("error: line ").and_then(|c| c.split_once(": ")) {
+            Some((_, cause)) => cause.to_owned(),
+            None => cause.to_owned(),
+        };
+        match line {
+            Some(line) if line > 0 => RuleError { file: name.to_owned(), line, cause },
+            _ => RuleError::new(name, text, cause),
+        }
+    })
 }

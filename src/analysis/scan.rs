@@ -2,26 +2,39 @@
 //! change. Ignore comments in the text are not obeyed.
 
 use ast_grep_core::{
-    Node, NodeMatch, matcher::MatcherExt, replacer::Replacer, tree_sitter::StrDoc,
+    Node, NodeMatch,
+    matcher::MatcherExt,
+    replacer::Replacer,
+    tree_sitter::{LanguageExt, StrDoc},
 };
-use ast_grep_language::{LanguageExt, SupportLang};
 
 use super::{
-    Finding, Lines, Side, Source, SourceText,
+    Confidence, Finding, Lang, Lines, Side, Source, SourceText,
     finding::quote,
-    rules::{CompiledRule, LanguageRules},
+    globs,
+    rules::InTests,
+    ruleset::{CompiledRule, LanguageRules},
 };
 
-type Tree<'t> = Node<'t, StrDoc<SupportLang>>;
+type Tree<'t> = Node<'t, StrDoc<Lang>>;
 
+/// In a test what is meant there, and in a tool what its own developers pass to it, stays
+/// countable, below the usual threshold.
+const SOFTENED: Confidence = Confidence::hundredths(45);
+
+/// The rules of one language, of those built in and of a repository's own.
 pub(super) fn scan(
-    rules: &LanguageRules,
-    language: SupportLang,
+    sets: &[&LanguageRules],
+    language: Lang,
     source: SourceText<'_>,
     lines: &Lines<'_>,
 ) -> Vec<Finding> {
     let mut findings = Vec::new();
-    if source.touched.is_empty() {
+    let test = globs::is_test(source.path);
+    let tooling = globs::is_tooling(source.path);
+    let wanted: Vec<Vec<bool>> =
+        sets.iter().map(|s| s.rules.iter().map(|r| r.wants(source, test)).collect()).collect();
+    if source.touched.is_empty() || !wanted.iter().flatten().any(|w| *w) {
         return findings;
     }
     let tree = language.ast_grep(source.text);
@@ -29,13 +42,23 @@ pub(super) fn scan(
     let mut open = vec![tree.root()];
     while let Some(node) = open.pop() {
         let (first, last) = span(&node);
-        if source.touched.first_in(first, last).is_none() {
+        // What the grammar could not make out is not judged.
+        if source.touched.first_in(first, last).is_none() || node.is_error() {
             continue;
         }
-        for index in rules.by_kind.get(&node.kind_id()).into_iter().flatten() {
-            let Some(rule) = rules.rules.get(*index) else { continue };
-            if let Some(found) = rule.matcher.match_node(node.clone()) {
-                findings.extend(finding(rule, &found, source, lines));
+        let kind = node.kind_id();
+        let candidates = sets.iter().zip(&wanted).flat_map(|(set, wanted)| {
+            let indices = set.by_kind.get(&kind).into_iter().flatten();
+            indices.filter(|i| wanted[**i]).filter_map(|i| set.rules.get(*i))
+        });
+        for rule in candidates {
+            if let Some(found) = rule.matcher.match_node(node.clone())
+                && let Some(mut finding) = finding(rule, &found, source, lines)
+            {
+                if test && rule.tests == InTests::Soften || tooling && rule.about_input {
+                    finding.confidence = finding.confidence.min(SOFTENED);
+                }
+                findings.push(finding);
             }
         }
         open.extend(node.children());
@@ -55,7 +78,7 @@ fn span(node: &Tree<'_>) -> (u32, u32) {
 
 fn finding(
     rule: &CompiledRule,
-    found: &NodeMatch<'_, StrDoc<SupportLang>>,
+    found: &NodeMatch<'_, StrDoc<Lang>>,
     source: SourceText<'_>,
     lines: &Lines<'_>,
 ) -> Option<Finding> {
@@ -83,12 +106,12 @@ fn finding(
 /// The matched lines with the fix in place of the match, line ends as in the text.
 fn suggestion(
     rule: &CompiledRule,
-    found: &NodeMatch<'_, StrDoc<SupportLang>>,
+    found: &NodeMatch<'_, StrDoc<Lang>>,
     source: SourceText<'_>,
     lines: &Lines<'_>,
 ) -> Option<String> {
     let fix = rule.fix.as_ref()?;
-    let replaced = Replacer::<StrDoc<SupportLang>>::generate_replacement(fix, found);
+    let replaced = Replacer::<StrDoc<Lang>>::generate_replacement(fix, found);
     let replaced = String::from_utf8(replaced).ok()?;
     let range = found.range();
     let (first, last) = span(found);

@@ -1,8 +1,10 @@
-//! What credentials look like. One row per kind; the group `secret` (or the whole match) is what
-//! gets masked.
+//! What credentials look like: kinds written here, and a pack of formats taken over as data
+//! (`secret_pack.tsv`, its licence beside it). The group `secret`, else the first group, else the
+//! whole match is what gets masked.
 
 use std::sync::OnceLock;
 
+use aho_corasick::{AhoCorasick, MatchKind};
 use regex::Regex;
 
 use super::Severity;
@@ -10,15 +12,26 @@ use super::Severity;
 /// One kind of credential.
 pub(super) struct Kind {
     pub(super) id: &'static str,
-    pub(super) name: &'static str,
+    pub(super) name: String,
     pub(super) severity: Severity,
     /// Hundredths.
     pub(super) confidence: u8,
-    /// A string every match contains, so that most texts never meet the expression.
-    pub(super) literal: &'static str,
-    pub(super) regex: Regex,
     /// Whether the value must also look random and unlike a placeholder.
     pub(super) weigh: bool,
+    /// Whether the name before the value is all there is to tell it by.
+    pub(super) generic: bool,
+    /// The least entropy of a value, in bits per byte.
+    pub(super) entropy: f64,
+    expression: &'static str,
+    regex: OnceLock<Option<Regex>>,
+}
+
+impl Kind {
+    /// Its expression, compiled when a text first needs it; absent when it is none, which a test
+    /// rules out.
+    pub(super) fn regex(&self) -> Option<&Regex> {
+        self.regex.get_or_init(|| Regex::new(self.expression).ok()).as_ref()
+    }
 }
 
 type Row = (&'static str, &'static str, Severity, u8, &'static str, &'static str, bool);
@@ -69,17 +82,105 @@ const ROWS: &[Row] = &[
      r#"(?i)\b[a-z0-9_.\-]{0,40}(?:passw(?:or)?d|secret|api[_-]?key|apikey|auth[_-]?token|access[_-]?token|private[_-]?token|client[_-]?secret)["']?\s*(?::=|=>|=|:)\s*(?:"(?P<secret>[^"\s]{10,200})"|'(?P<single>[^'\s]{10,200})')"#, true),
 ];
 
-/// Every kind, most specific first.
-pub(super) fn kinds() -> &'static [Kind] {
-    static KINDS: OnceLock<Vec<Kind>> = OnceLock::new();
-    KINDS.get_or_init(|| ROWS.iter().filter_map(compile).collect())
+/// Rows that would also match what a more specific kind names.
+const GENERIC: usize = 2;
+
+const PACK: &str = include_str!("secret_pack.tsv");
+
+/// Every kind, and what tells which of them can occur in a text.
+pub(super) struct Kinds {
+    /// Most specific first.
+    pub(super) all: Vec<Kind>,
+    /// Those that any text may hold.
+    anywhere: Vec<usize>,
+    words: Option<AhoCorasick>,
+    /// The kinds of each word.
+    of_word: Vec<Vec<usize>>,
 }
 
-fn compile(row: &Row) -> Option<Kind> {
+/// Every kind.
+pub(super) fn kinds() -> &'static Kinds {
+    static KINDS: OnceLock<Kinds> = OnceLock::new();
+    KINDS.get_or_init(|| {
+        let specific = &ROWS[..ROWS.len() - GENERIC];
+        let pack = PACK.lines().filter_map(packed);
+        let generic = &ROWS[ROWS.len() - GENERIC..];
+        Kinds::new(specific.iter().map(row).chain(pack).chain(generic.iter().map(row)).collect())
+    })
+}
+
+impl Kinds {
+    fn new(found: Vec<(Kind, Vec<&'static str>)>) -> Self {
+        let (mut words, mut of_word): (Vec<&str>, Vec<Vec<usize>>) = Default::default();
+        let (mut all, mut anywhere) = (Vec::new(), Vec::new());
+        for (index, (kind, needs)) in found.into_iter().enumerate() {
+            if needs.is_empty() {
+                anywhere.push(index);
+            }
+            for word in needs {
+                match words.iter().position(|w| *w == word) {
+                    Some(known) => of_word[known].push(index),
+                    None => {
+                        words.push(word);
+                        of_word.push(vec![index]);
+                    }
+                }
+            }
+            all.push(kind);
+        }
+        let mut automaton = AhoCorasick::builder();
+        automaton.ascii_case_insensitive(true).match_kind(MatchKind::Standard);
+        Self { all, anywhere, words: automaton.build(words).ok(), of_word }
+    }
+
+    /// The kinds `text` may hold, most specific first.
+    pub(super) fn possible(&self, text: &str) -> Vec<(usize, &Kind)> {
+        let mut seen = vec![false; self.all.len()];
+        self.anywhere.iter().for_each(|index| seen[*index] = true);
+        let words = self.words.iter().flat_map(|w| w.find_overlapping_iter(text));
+        for index in words.flat_map(|found| &self.of_word[found.pattern().as_usize()]) {
+            seen[*index] = true;
+        }
+        self.all.iter().enumerate().filter(|(index, _)| seen[*index]).collect()
+    }
+}
+
+fn row(row: &Row) -> (Kind, Vec<&'static str>) {
     let (id, name, severity, confidence, literal, expression, weigh) = *row;
-    let regex = Regex::new(expression).ok()?;
-    Some(Kind { id, name, severity, confidence, literal, regex, weigh })
+    let generic = literal.is_empty();
+    let kind = Kind {
+        id,
+        name: name.to_owned(),
+        severity,
+        confidence,
+        weigh,
+        generic,
+        entropy: if generic { 3.3 } else { 0.0 },
+        expression,
+        regex: OnceLock::new(),
+    };
+    (kind, if generic { Vec::new() } else { vec![literal] })
 }
 
-/// How many kinds are listed, whether or not their expression compiles.
-pub(super) const LISTED: usize = ROWS.len();
+/// A line of the pack.
+fn packed(line: &'static str) -> Option<(Kind, Vec<&'static str>)> {
+    let fields: Vec<&str> = line.split('\t').collect();
+    let [id, told_by, entropy, words, expression] = fields[..] else { return None };
+    let kind = Kind {
+        id,
+        name: id.replace('-', " "),
+        severity: Severity::High,
+        confidence: if told_by == "format" { 90 } else { 70 },
+        weigh: true,
+        generic: false,
+        entropy: entropy.parse().ok()?,
+        expression,
+        regex: OnceLock::new(),
+    };
+    Some((kind, words.split('|').collect()))
+}
+
+/// How many kinds are listed, whether or not they can be used.
+pub(super) fn listed() -> usize {
+    ROWS.len() + PACK.lines().filter(|line| !line.starts_with('#')).count()
+}

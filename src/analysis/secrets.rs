@@ -9,7 +9,7 @@ use super::{
     Category, Confidence, Finding, LineSet, Lines, Severity, Side, Source,
     finding::quote,
     globs,
-    secret_kinds::{Kind, LISTED, kinds},
+    secret_kinds::{Kind, kinds, listed},
 };
 
 /// Each byte of a secret becomes this one; line ends stay.
@@ -48,6 +48,11 @@ pub fn mask(text: String) -> Masked {
     Masked { text, secrets }
 }
 
+/// Whether there is a kind of credential of this name.
+pub fn is_kind(id: &str) -> bool {
+    kinds().all.iter().any(|kind| kind.id == id)
+}
+
 impl Masked {
     /// Whether anything was masked.
     pub fn any(&self) -> bool {
@@ -60,7 +65,7 @@ impl Masked {
         let lines = Lines::new(&self.text);
         let made_up = globs::is_test(path);
         let reported = |secret: &&Secret| {
-            let kind = &kinds()[secret.kind];
+            let kind = &kinds().all[secret.kind];
             !(made_up && kind.confidence < 90) && touched.contains(lines.at(secret.range.start))
         };
         self.secrets.iter().filter(reported).filter_map(|s| finding(s, path, &lines)).collect()
@@ -68,7 +73,7 @@ impl Masked {
 }
 
 fn finding(secret: &Secret, path: &str, lines: &Lines<'_>) -> Option<Finding> {
-    let kind = &kinds()[secret.kind];
+    let kind = &kinds().all[secret.kind];
     let line = lines.at(secret.range.start);
     // Keys made for tests are committed on purpose, and open nothing.
     let known_test_key = kind.id == "private-key" && globs::is_test(path);
@@ -95,16 +100,13 @@ fn finding(secret: &Secret, path: &str, lines: &Lines<'_>) -> Option<Finding> {
 
 /// Whether every listed kind can be looked for.
 pub fn all_kinds_work() -> bool {
-    kinds().len() == LISTED
+    kinds().all.iter().filter(|kind| kind.regex().is_some()).count() == listed()
 }
 
 /// Every secret, in order, none overlapping another.
 fn find(text: &str) -> Vec<Secret> {
     let mut found: Vec<Secret> = Vec::new();
-    for (index, kind) in kinds().iter().enumerate() {
-        if !text.contains(kind.literal) {
-            continue;
-        }
+    for (index, kind) in kinds().possible(text) {
         for range in matches(kind, text) {
             let overlaps = |s: &Secret| s.range.start < range.end && range.start < s.range.end;
             if !range.is_empty() && !found.iter().any(overlaps) {
@@ -117,15 +119,18 @@ fn find(text: &str) -> Vec<Secret> {
 }
 
 fn matches<'t>(kind: &'t Kind, text: &'t str) -> impl Iterator<Item = Range<usize>> + 't {
-    kind.regex.captures_iter(text).filter_map(move |captures| {
-        let value = captures.name("secret").or_else(|| captures.name("single"))?;
+    let found = kind.regex().map(|regex| regex.captures_iter(text));
+    found.into_iter().flatten().filter_map(move |captures| {
+        let named = captures.name("secret").or_else(|| captures.name("single"));
+        let groups = || captures.iter().skip(1).flatten().find(|group| !group.is_empty());
+        let value = named.or_else(groups).or_else(|| captures.get(0))?;
         if kind.id == "private-key" {
             // A header alone, as in code that looks for one, is no key.
             let body = value.as_str().bytes().filter(u8::is_ascii_alphanumeric).count();
             return (body >= 40).then(|| value.range());
         }
-        let generic = kind.literal.is_empty();
-        let random = !generic || entropy(value.as_str()) >= 3.3 && mixed(value.as_str());
+        let random = entropy(value.as_str()) >= kind.entropy;
+        let random = random && (!kind.generic || mixed(value.as_str()));
         let real = !kind.weigh || !placeholder(value.as_str());
         (random && real).then(|| value.range())
     })

@@ -12,6 +12,7 @@ mod migrate;
 mod output;
 mod progress;
 mod review;
+mod rules;
 mod run;
 mod runs;
 mod serve;
@@ -57,6 +58,9 @@ enum Command {
     Dlq(dlq::Command),
     /// Draw a workflow, or a run's way through it.
     Graph(graph::Args),
+    /// Look at the rules of a review, and try them.
+    #[command(subcommand)]
+    Rules(rules::Command),
     /// Look at the settings.
     #[command(subcommand)]
     Config(config::Command),
@@ -176,6 +180,7 @@ impl Cli {
 async fn dispatch(command: Command, settings: Settings) -> Result<(), CliError> {
     match command {
         Command::Config(command) => return config::main(&command, &settings),
+        Command::Rules(command) => return rules::main(&command),
         Command::Doctor(args) => return doctor::main(&args, settings).await,
         Command::Migrate => return migrate::main(&settings).await,
         _ => {}
@@ -193,7 +198,7 @@ async fn dispatch(command: Command, settings: Settings) -> Result<(), CliError> 
         Command::Runs(command) => runs::main(&command, &app).await,
         Command::Dlq(command) => dlq::main(&command, &app).await,
         Command::Graph(args) => graph::main(&args, &app).await,
-        Command::Config(_) | Command::Doctor(_) | Command::Migrate => Ok(()),
+        Command::Config(_) | Command::Rules(_) | Command::Doctor(_) | Command::Migrate => Ok(()),
     };
     app.close().await;
     done

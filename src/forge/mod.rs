@@ -169,4 +169,13 @@ pub trait Forge: Send + Sync + 'static {
     /// The content of `path` on the base side, `None` when it is not there. This is the only way
     /// settings are read: what a change proposes about its own review is not listened to.
     async fn base_file(&self, range: &Range, path: &str, limit: u64) -> Result<Option<Content>>;
+
+    /// The files that stand directly in `folder` on the base side, by path, in order; none when
+    /// there is no such folder. Read for the same reason, with the same limit.
+    async fn base_folder(
+        &self,
+        range: &Range,
+        folder: &str,
+        limit: u64,
+    ) -> Result<Vec<(String, Content)>>;
 }

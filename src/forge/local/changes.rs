@@ -198,6 +198,15 @@ pub(super) fn listed_blob(listing: &[u8]) -> Option<String> {
     }
 }
 
+/// Path and object id of every file in what `ls-tree -z` lists.
+pub(super) fn listed_files(listing: &[u8]) -> Vec<(String, String)> {
+    let file = |record: &[u8]| {
+        let tab = record.iter().position(|b| *b == b'\t')?;
+        Some((lossy(&record[tab + 1..]), listed_blob(record)?))
+    };
+    listing.split(|b| *b == 0).filter_map(file).collect()
+}
+
 fn lossy(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }

@@ -69,4 +69,20 @@ impl Forge for LocalGit {
         let mut found = batch::contents(&git, &[blob], limit).await?;
         Ok(found.pop())
     }
+
+    async fn base_folder(
+        &self,
+        range: &Range,
+        folder: &str,
+        limit: u64,
+    ) -> Result<Vec<(String, Content)>> {
+        let git = self.git(range);
+        let folder = format!("{}/", folder.trim_end_matches('/'));
+        let args = ["ls-tree", "-z", "--full-tree", &range.base, "--", &folder];
+        let listing = git.output(&args).await?;
+        let (paths, blobs): (Vec<String>, Vec<String>) =
+            changes::listed_files(&listing).into_iter().unzip();
+        let contents = batch::contents(&git, &blobs, limit).await?;
+        Ok(paths.into_iter().zip(contents).collect())
+    }
 }

@@ -5,11 +5,7 @@ use std::{path::PathBuf, sync::Arc};
 use tokio::sync::Semaphore;
 
 use super::texts::Texts;
-use crate::{
-    analysis::Ruleset,
-    base::{Fault, Result},
-    forge::Forge,
-};
+use crate::{base::Result, forge::Forge};
 
 /// How much a review reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,8 +40,6 @@ pub struct ReviewDeps {
     pub allow: Option<Vec<PathBuf>>,
     /// How much is read.
     pub limits: Limits,
-    /// The compiled rules.
-    pub rules: &'static Ruleset,
     /// Bounds the analysis that runs at once: it is work for processors, not for waiting.
     pub processors: Arc<Semaphore>,
     pub(super) texts: Texts,
@@ -55,16 +49,14 @@ impl ReviewDeps {
     /// What a review of changes from `forge` needs.
     ///
     /// # Errors
-    /// When a built-in rule does not compile.
+    /// None at present: rules are compiled when a text first needs them.
     pub fn new(forge: Arc<dyn Forge>, limits: Limits) -> Result<Self> {
-        let rules = Ruleset::built_in().map_err(|e| Fault::permanent(e.to_string()))?;
         let processors = std::thread::available_parallelism().map_or(2, usize::from);
         Ok(Self {
             forge,
             allow: None,
             texts: Texts::new(limits.remembered),
             limits,
-            rules,
             processors: Arc::new(Semaphore::new(processors)),
         })
     }

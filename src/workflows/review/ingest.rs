@@ -1,16 +1,17 @@
 //! The first node: what changed, under which settings, and what will be read of it.
 
+use std::collections::HashSet;
+
 use super::{
     deps::ReviewDeps,
     input::Target,
-    settings::{self, Settings},
+    own_rules::{self, OwnRule},
+    settings::{self, Settings, complaint},
     state::{Ingested, ReviewFile},
     texts::{self, facts},
 };
 use crate::{
-    analysis::{
-        Category, Confidence, Finding, Severity, Side, Source, assign_fingerprints, checks, globs,
-    },
+    analysis::{self, Finding, assign_fingerprints, changes, checks, globs},
     base::{Fault, Result},
     forge::{Content, EntryKind, FileChange, Range, Status},
 };
@@ -24,64 +25,90 @@ const SETTINGS_BYTES: u64 = 256 * 1024;
 /// When the forge does not answer, or what was asked for is not there.
 pub async fn ingest(deps: &ReviewDeps, target: &Target) -> Result<Ingested> {
     let range = target.range().clone();
-    let (settings, mut findings) = read_settings(deps, &range).await?;
+    let (settings, rules, mut findings) = read_settings(deps, &range).await?;
     let changes = deps.forge.changes(&range).await?;
     let mut files = plan(changes, &settings)?;
     let wanted: Vec<&FileChange> = files.iter().filter(|f| f.read).map(|f| &f.change).collect();
-    let readings = texts::readings(deps, &range, &wanted).await?;
+    let readings = texts::readings(deps, &range, &rules, &wanted).await?;
     let mut readings = readings.iter();
+    let mut manifests = Vec::new();
     for file in &mut files {
         if file.read
             && let Some(reading) = readings.next()
         {
             findings.extend(reading.secrets.iter().cloned());
+            if !reading.locks.is_empty() {
+                manifests.push((file.change.path.clone(), reading.locks.clone()));
+            }
             file.note.clone_from(&reading.note);
             file.skipped.clone_from(&reading.skipped);
         } else if listens(&settings, &file.change.path) {
             findings.extend(checks::file(facts(&file.change, None)));
         }
     }
+    findings.extend(left_behind(deps, &range, &files, manifests).await?);
     assign_fingerprints(&mut findings);
-    Ok(Ingested { range, settings, files, findings })
+    Ok(Ingested { range, settings, rules, files, findings })
 }
 
-/// Settings of the base side; a file that cannot be used becomes a finding and the defaults hold.
-async fn read_settings(deps: &ReviewDeps, range: &Range) -> Result<(Settings, Vec<Finding>)> {
-    let parsed = match deps.forge.base_file(range, settings::FILE, SETTINGS_BYTES).await? {
-        None => return Ok((Settings::default(), Vec::new())),
-        Some(Content::Text { text, .. }) => Settings::parse(&text),
+/// A finding for each manifest whose lock file stands on the base side and is not in the change.
+async fn left_behind(
+    deps: &ReviewDeps,
+    range: &Range,
+    files: &[ReviewFile],
+    manifests: Vec<(String, Vec<String>)>,
+) -> Result<Vec<Finding>> {
+    let changed: HashSet<&str> = files.iter().map(|f| f.change.path.as_str()).collect();
+    let mut findings = Vec::new();
+    for (manifest, locks) in manifests {
+        if locks.iter().any(|lock| changed.contains(lock.as_str())) {
+            continue;
+        }
+        for lock in locks {
+            // It need not be read: that it is there is enough.
+            if deps.forge.base_file(range, &lock, 0).await?.is_some() {
+                findings.push(changes::lock_left_behind(&manifest, &lock));
+                break;
+            }
+        }
+    }
+    Ok(findings)
+}
+
+/// What the base side says about reviews: what cannot be used becomes a finding, and the defaults
+/// hold in its place.
+async fn read_settings(
+    deps: &ReviewDeps,
+    range: &Range,
+) -> Result<(Settings, Vec<OwnRule>, Vec<Finding>)> {
+    let (rules, mut findings) = own_rules::read(deps, range).await?;
+    let text = match deps.forge.base_file(range, settings::FILE, SETTINGS_BYTES).await? {
+        None => return Ok((Settings::default(), rules, findings)),
+        Some(Content::Text { text, .. }) => Ok(text),
         Some(_) => {
             Err(settings::Problem { line: 0, cause: "it is not a text of reasonable size".into() })
         }
     };
-    Ok(match parsed {
-        Ok(settings) => (settings, Vec::new()),
-        Err(problem) => (Settings::default(), vec![complaint(&problem)]),
-    })
+    let parsed = text.and_then(|text| Ok((Settings::parse(&text)?, text)));
+    let settings = match parsed {
+        Err(problem) => {
+            findings.push(bad_settings(&problem, "This review ran with the defaults."));
+            Settings::default()
+        }
+        Ok((settings, text)) => {
+            let set = own_rules::compile(&rules)?;
+            let strangers = settings.strangers(&text, |id| analysis::knows(&set, id));
+            let after = "`verdict rules list` shows them all.";
+            findings.extend(strangers.iter().map(|problem| bad_settings(problem, after)));
+            settings
+        }
+    };
+    Ok((settings, rules, findings))
 }
 
-fn complaint(problem: &settings::Problem) -> Finding {
-    let place = match problem.line {
-        0 => String::new(),
-        line => format!("line {line}: "),
-    };
-    Finding {
-        fingerprint: String::new(),
-        agent: Category::Pattern,
-        rule: "bad-settings".into(),
-        path: settings::FILE.into(),
-        side: Side::Left,
-        // About the base's file, which the change need not touch.
-        start_line: 0,
-        end_line: 0,
-        severity: Severity::Medium,
-        confidence: Confidence::hundredths(100),
-        title: "The repository's review settings cannot be used".into(),
-        body: format!("{place}{}\n\nThis review ran with the defaults.", problem.cause.trim()),
-        suggestion: None,
-        quote: String::new(),
-        source: Source::Verdict,
-    }
+fn bad_settings(problem: &settings::Problem, after: &str) -> Finding {
+    let title = "The repository's review settings cannot be used";
+    complaint("bad-settings", settings::FILE, title, problem.line, &problem.cause, after)
 }
 
 /// Decides for each path whether its text is worth reading, by what is known without it.

@@ -1,8 +1,8 @@
 //! What of all that was found is worth saying. Pure: texts and findings in, a judgement out.
 //!
 //! In this order: anchor (a finding must quote the line it names, or the one line near it that it
-//! meant), merge what says the same about the same line, drop what is below the thresholds, rank,
-//! cap. Whatever is left out is counted, by reason.
+//! meant), weigh by the settings, drop what a comment with a reason suppresses, merge what says the
+//! same about the same line, drop what is below the thresholds, rank, cap. Whatever is left out is counted, by reason.
 
 use std::{
     cmp::Reverse,
@@ -12,10 +12,10 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    settings::Settings,
+    settings::{Settings, Weight},
     state::{AgentReport, Ingested, Outcome},
 };
-use crate::analysis::{Finding, Lines, Severity, Side, Source};
+use crate::analysis::{Finding, Lines, Severity, Side, Source, suppressions};
 
 /// A quote is looked for this many lines up and down.
 const REACH: u32 = 40;
@@ -50,6 +50,10 @@ impl Verdict {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LeftOut {
+    /// Of a rule that the settings turn off.
+    pub off: usize,
+    /// Told away by a comment in the source, with a reason.
+    pub suppressed: usize,
     /// Said the same as another.
     pub merged: usize,
     /// Quoted a line that is not there.
@@ -116,6 +120,13 @@ pub fn select(
         found.into_iter().filter_map(|finding| anchors.anchor(finding)).collect();
     let mut left_out = LeftOut { unanchored: total - findings.len(), ..LeftOut::default() };
 
+    let anchored = findings.len();
+    findings.retain_mut(|finding| weigh(finding, settings));
+    left_out.off = anchored - findings.len();
+    let weighed = findings.len();
+    findings.retain(|finding| !anchors.suppressed(finding));
+    left_out.suppressed = weighed - findings.len();
+
     findings.sort_by(|a, b| rank(a).cmp(&rank(b)));
     let anchored = findings.len();
     findings = merge(findings);
@@ -131,6 +142,16 @@ pub fn select(
     left_out.over_cap = findings.len().saturating_sub(settings.max_findings);
     findings.truncate(settings.max_findings);
     (findings, left_out)
+}
+
+/// What the settings say about the finding's rule; whether it is still to be shown.
+fn weigh(finding: &mut Finding, settings: &Settings) -> bool {
+    match settings.rules.get(&finding.rule) {
+        Some(Weight::Off) => return finding.source == Source::Verdict,
+        Some(Weight::Severity(severity)) => finding.severity = *severity,
+        None => {}
+    }
+    true
 }
 
 /// Severity times confidence, most first; equals by place, so that the order is always the same.
@@ -185,6 +206,13 @@ impl<'t> Anchors<'t> {
     fn new(texts: &'t HashMap<String, String>) -> Self {
         let lines = texts.iter().map(|(path, text)| (path.as_str(), Lines::new(text)));
         Self { texts: lines.collect() }
+    }
+
+    /// Whether a comment tells this finding away.
+    fn suppressed(&self, finding: &Finding) -> bool {
+        let head = !finding.is_whole_file() && finding.side == Side::Right;
+        let lines = self.texts.get(finding.path.as_str()).filter(|_| head);
+        lines.is_some_and(|l| suppressions::covers(l, finding.start_line, &finding.rule))
     }
 
     /// The finding on the line it quotes, moved there if need be; `None` when there is none.

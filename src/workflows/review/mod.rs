@@ -8,6 +8,8 @@
 //! |---|---|
 //! | `input.rs` | what a review is asked for, and its key |
 //! | `settings.rs` | `.verdict.toml` of the base side |
+//! | `own_rules.rs` | `.verdict/rules/*.yml` of the base side |
+//! | `rule_book.rs` | every rule, for people who ask about them |
 //! | `state.rs` | what is kept in the run |
 //! | `deps.rs` | what the nodes need from outside |
 //! | `texts.rs` | texts read, masked and analysed once for all agents |
@@ -19,8 +21,10 @@ mod deps;
 mod ingest;
 mod input;
 pub mod judge;
+mod own_rules;
 mod publish;
 pub mod report;
+mod rule_book;
 pub mod settings;
 mod state;
 pub mod texts;
@@ -35,7 +39,9 @@ pub use self::{
     ingest::ingest,
     input::{Ask, ReviewInput, Target},
     judge::{Judgement, Verdict},
+    own_rules::OwnRule,
     report::Report,
+    rule_book::{RuleBook, RuleInfo, Tried},
     state::{AgentReport, Ingested, Outcome, Published, ReviewFile, ReviewState, ReviewUpdate},
 };
 use super::{Admission, Event, Start, Workflow, read_input};

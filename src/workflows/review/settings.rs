@@ -8,12 +8,18 @@
 //! min_severity = "low"             # info low medium high critical
 //! min_confidence = 0.5
 //! max_findings = 30
+//!
+//! [review.rules]
+//! js-empty-catch = "off"
+//! tf-public-bucket = "critical"    # in place of the rule's own severity
 //! ```
 //! A file that cannot be read as this is reported in the review, and the defaults hold.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
-use crate::analysis::{Category, Confidence, Severity, globs};
+use crate::analysis::{Category, Confidence, Finding, Severity, Side, Source, globs};
 
 /// Where it stands in a repository.
 pub const FILE: &str = ".verdict.toml";
@@ -34,6 +40,38 @@ pub struct Settings {
     pub min_confidence: Confidence,
     /// How many findings are shown; the rest is counted.
     pub max_findings: usize,
+    /// What findings of single rules count as, in place of what the rules say.
+    pub rules: BTreeMap<String, Weight>,
+}
+
+/// What a repository says about one rule: a severity, or `off`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Weight {
+    /// Its findings are not shown.
+    Off,
+    /// Its findings are of this severity.
+    Severity(Severity),
+}
+
+impl TryFrom<String> for Weight {
+    type Error = String;
+
+    fn try_from(word: String) -> Result<Self, String> {
+        if word == "off" {
+            return Ok(Self::Off);
+        }
+        word.parse().map(Self::Severity).map_err(|error| format!("{error}, off"))
+    }
+}
+
+impl From<Weight> for String {
+    fn from(weight: Weight) -> Self {
+        match weight {
+            Weight::Off => "off".to_owned(),
+            Weight::Severity(severity) => severity.word().to_owned(),
+        }
+    }
 }
 
 impl Default for Settings {
@@ -45,6 +83,7 @@ impl Default for Settings {
             min_severity: Severity::Low,
             min_confidence: Confidence::hundredths(50),
             max_findings: 30,
+            rules: BTreeMap::new(),
         }
     }
 }
@@ -84,6 +123,46 @@ pub struct Problem {
     pub line: u32,
     /// The reason.
     pub cause: String,
+}
+
+impl Settings {
+    /// A problem for each rule that is named here and that `known` does not know.
+    pub fn strangers(&self, text: &str, known: impl Fn(&str) -> bool) -> Vec<Problem> {
+        let unknown = self.rules.keys().filter(|id| !known(id));
+        let problem = |id: &String| Problem {
+            line: text.lines().position(|l| l.contains(id.as_str())).map_or(0, one_up),
+            cause: format!("rules: there is no rule `{id}`"),
+        };
+        unknown.map(problem).collect()
+    }
+}
+
+/// A finding about a file that tells verdict what to do, which the change need not touch.
+pub(super) fn complaint(
+    rule: &str,
+    path: &str,
+    title: &str,
+    line: u32,
+    cause: &str,
+    after: &str,
+) -> Finding {
+    let place = if line == 0 { String::new() } else { format!("line {line}: ") };
+    Finding {
+        fingerprint: String::new(),
+        agent: Category::Pattern,
+        rule: rule.to_owned(),
+        path: path.to_owned(),
+        side: Side::Left,
+        start_line: 0,
+        end_line: 0,
+        severity: Severity::Medium,
+        confidence: Confidence::hundredths(100),
+        title: title.to_owned(),
+        body: format!("{place}{}\n\n{after}", cause.trim()),
+        suggestion: None,
+        quote: String::new(),
+        source: Source::Verdict,
+    }
 }
 
 fn line_of(text: &str, offset: usize) -> u32 {

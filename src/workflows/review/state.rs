@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{input::Target, judge::Judgement, settings::Settings};
+use super::{input::Target, judge::Judgement, own_rules::OwnRule, settings::Settings};
 use crate::{
     analysis::{Category, Finding},
     forge::{FileChange, Range},
@@ -51,6 +51,9 @@ pub struct Ingested {
     pub range: Range,
     /// The settings of the base side.
     pub settings: Settings,
+    /// The repository's own rules, of the base side.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<OwnRule>,
     /// Every changed path.
     pub files: Vec<ReviewFile>,
     /// What ingest itself found: secrets, bad settings, file-level surprises.

@@ -13,9 +13,14 @@ use std::{
 use futures_util::future::join_all;
 use tokio::sync::OnceCell;
 
-use super::deps::{Limits, ReviewDeps};
+use super::{
+    deps::{Limits, ReviewDeps},
+    own_rules::{self, OwnRule},
+};
 use crate::{
-    analysis::{Finding, LineSet, Ruleset, SourceText, analyse, checks, globs, secrets},
+    analysis::{
+        Finding, LineSet, Lines, Ruleset, SourceText, analyse, changes, checks, globs, secrets,
+    },
     base::Result,
     forge::{Content, EntryKind, FileChange, Range, Status},
 };
@@ -33,6 +38,8 @@ pub struct Reading {
     pub secrets: Vec<Finding>,
     /// What the analysers of every category found.
     pub findings: Vec<Finding>,
+    /// The lock files one of which should change with this manifest.
+    pub locks: Vec<String>,
 }
 
 type Cell = Arc<OnceCell<Arc<Vec<Reading>>>>;
@@ -71,6 +78,7 @@ impl Texts {
 pub async fn readings(
     deps: &ReviewDeps,
     range: &Range,
+    own: &[OwnRule],
     files: &[&FileChange],
 ) -> Result<Arc<Vec<Reading>>> {
     let mut hash = DefaultHasher::new();
@@ -78,7 +86,7 @@ pub async fn readings(
         (&file.path, &file.head.blob, &file.hunks).hash(&mut hash);
     }
     let cell = deps.texts.cell((range.clone(), hash.finish()));
-    cell.get_or_try_init(|| async { Ok(Arc::new(read_all(deps, range, files).await?)) })
+    cell.get_or_try_init(|| async { Ok(Arc::new(read_all(deps, range, own, files).await?)) })
         .await
         .cloned()
 }
@@ -105,15 +113,46 @@ pub async fn masked(
     Ok(texts)
 }
 
-async fn read_all(deps: &ReviewDeps, range: &Range, files: &[&FileChange]) -> Result<Vec<Reading>> {
+async fn read_all(
+    deps: &ReviewDeps,
+    range: &Range,
+    own: &[OwnRule],
+    files: &[&FileChange],
+) -> Result<Vec<Reading>> {
+    let rules = Arc::new(own_rules::compile(own)?);
     let mut readings = Vec::with_capacity(files.len());
     for batch in batches(files, &deps.limits) {
         let blobs: Vec<String> = batch.iter().map(|f| f.head.blob.clone()).collect();
         let contents = deps.forge.contents(range, &blobs, deps.limits.file_bytes).await?;
-        let work = batch.iter().zip(contents).map(|(file, content)| one(deps, file, content));
+        let mut bases = bases(deps, range, batch).await?;
+        let work = batch.iter().zip(contents).map(|(file, head)| {
+            let base = bases.remove(&file.base.blob);
+            one(deps, &rules, file, Sides { head, base })
+        });
         readings.extend(join_all(work).await);
     }
     Ok(readings)
+}
+
+/// The base sides of those files whose first lines the change removes or rewrites.
+async fn bases(
+    deps: &ReviewDeps,
+    range: &Range,
+    files: &[&FileChange],
+) -> Result<HashMap<String, Content>> {
+    let at_top = |file: &&&FileChange| file.removed().next().is_some_and(|r| *r.start() <= 5);
+    let blobs: Vec<String> = files.iter().filter(at_top).map(|f| f.base.blob.clone()).collect();
+    if blobs.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let contents = deps.forge.contents(range, &blobs, deps.limits.file_bytes).await?;
+    Ok(blobs.into_iter().zip(contents).collect())
+}
+
+/// What stands on both sides; the base only where it is looked at.
+struct Sides {
+    head: Content,
+    base: Option<Content>,
 }
 
 /// Runs of files whose texts fit into memory together.
@@ -135,18 +174,18 @@ fn batches<'f, 'c>(files: &'f [&'c FileChange], limits: &Limits) -> Vec<&'f [&'c
 }
 
 /// Analyses one content off the async threads; a crash of a parser is that file's failure.
-async fn one(deps: &ReviewDeps, file: &FileChange, content: Content) -> Reading {
+async fn one(deps: &ReviewDeps, rules: &Arc<Ruleset>, file: &FileChange, sides: Sides) -> Reading {
     let failed = |why: &str| Reading { failed: Some(why.to_owned()), ..Reading::default() };
     let Ok(_permit) = deps.processors.acquire().await else { return failed("shutting down") };
-    let (file, limits, rules) = (file.clone(), deps.limits.clone(), deps.rules);
-    let work = tokio::task::spawn_blocking(move || read(&file, content, &limits, rules));
+    let (file, limits, rules) = (file.clone(), deps.limits.clone(), rules.clone());
+    let work = tokio::task::spawn_blocking(move || read(&file, sides, &limits, &rules));
     work.await.unwrap_or_else(|_| failed("the analysis crashed"))
 }
 
-fn read(file: &FileChange, content: Content, limits: &Limits, rules: &Ruleset) -> Reading {
+fn read(file: &FileChange, sides: Sides, limits: &Limits, rules: &Ruleset) -> Reading {
     let skipped = |why: String| Reading { skipped: Some(why), ..Reading::default() };
     let gone = Some("its content is not in the repository".to_owned());
-    let (text, lossy) = match content {
+    let (text, lossy) = match sides.head {
         _ if file.unavailable => return Reading { failed: gone, ..Reading::default() },
         Content::Text { text, lossy } => (text, lossy),
         Content::Binary => return skipped("binary".into()),
@@ -165,6 +204,10 @@ fn read(file: &FileChange, content: Content, limits: &Limits, rules: &Ruleset) -
     if reading.skipped.is_none() {
         let source = SourceText { path: &file.path, text: &masked.text, touched: &touched };
         reading.findings.extend(analyse(rules, source));
+        reading.locks = changes::locks_of(source, &Lines::new(source.text));
+        if let Some(Content::Text { text: base, .. }) = &sides.base {
+            reading.findings.extend(changes::header_dropped(&file.path, base, source.text));
+        }
     }
     reading
 }

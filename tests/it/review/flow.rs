@@ -155,6 +155,8 @@ async fn json_for_programs() {
         }
       ],
       "left_out": {
+        "off": 0,
+        "suppressed": 0,
         "merged": 0,
         "unanchored": 0,
         "below_threshold": 0,

@@ -1,10 +1,13 @@
 //! The local review: forge, analysers, judge, output.
 
+mod changes;
 mod checks;
 mod diff;
 mod flow;
 mod forge;
 mod judge;
+mod own_rules;
 mod rules;
+mod rules_cli;
 mod secrets;
 pub mod support;

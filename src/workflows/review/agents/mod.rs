@@ -44,7 +44,7 @@ pub async fn run(deps: &ReviewDeps, agent: Agent, change: &Ingested) -> Result<A
         return Ok(AgentReport { agent: category, outcome: Outcome::Off, findings, unread });
     }
     let files = readable(change);
-    let readings = texts::readings(deps, &change.range, &files).await?;
+    let readings = texts::readings(deps, &change.range, &change.rules, &files).await?;
     let mut findings: Vec<Finding> = Vec::new();
     let mut unread = BTreeMap::new();
     for (file, reading) in files.iter().zip(readings.iter()) {

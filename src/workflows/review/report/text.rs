@@ -169,6 +169,8 @@ fn left_out(counts: LeftOut) -> Option<String> {
         (counts.below_threshold, "below the thresholds"),
         (counts.merged, "duplicates"),
         (counts.unanchored, "without their line"),
+        (counts.suppressed, "suppressed in the source"),
+        (counts.off, "of rules turned off"),
     ];
     let parts: Vec<String> =
         parts.iter().filter(|(n, _)| *n > 0).map(|(n, why)| format!("{n} {why}")).collect();

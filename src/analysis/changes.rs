@@ -1,0 +1,190 @@
+//! Checks that look at a change as a whole, or at both sides of a file: lock files left behind,
+//! tests switched off or gone, licence headers dropped. Pure; whoever calls brings the texts.
+
+use std::sync::OnceLock;
+
+use regex::Regex;
+
+use super::{
+    Category, Confidence, Finding, Lines, Severity, Side, Source, SourceText, finding::quote, globs,
+};
+
+/// A manifest, the lock files that may go with it, and what a line that names a dependency looks
+/// like in it.
+struct Manifest {
+    name: &'static str,
+    locks: &'static [&'static str],
+    dependency: &'static str,
+}
+
+const MANIFESTS: &[Manifest] = &[
+    Manifest {
+        name: "package.json",
+        locks: &["package-lock.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock"],
+        dependency: r#"^\s*"@?[a-z][\w./-]*":\s*"(npm:|[~^>=<]{0,2}\s*\d)[^"]*",?$"#,
+    },
+    Manifest {
+        name: "composer.json",
+        locks: &["composer.lock"],
+        dependency: r#"^\s*"[a-z][\w.-]*/[\w.-]+":\s*"[^"]*\d[^"]*",?$"#,
+    },
+    Manifest {
+        name: "Cargo.toml",
+        locks: &["Cargo.lock"],
+        dependency: r#"^[a-z][\w-]*\s*=\s*("[~^=]?\d|\{.*\bversion\s*=)"#,
+    },
+    Manifest { name: "go.mod", locks: &["go.sum"], dependency: r"^\s*(require\s+)?\S+\.\S+\s+v\d" },
+    Manifest { name: "Gemfile", locks: &["Gemfile.lock"], dependency: r"^\s*gem\s" },
+    Manifest {
+        name: "pyproject.toml",
+        locks: &["poetry.lock", "uv.lock", "pdm.lock"],
+        dependency: r#"^\s*("[A-Za-z][\w.\[\]-]*\s*[<>=~!][^"]*",?$|[a-z][\w-]*\s*=\s*"[~^]\d)"#,
+    },
+];
+
+/// Keys that look like a dependency and are none.
+const NO_DEPENDENCIES: &[&str] =
+    &["version", "edition", "rust-version", "resolver", "node", "npm", "target-version"];
+
+/// The lock files one of which should change with this manifest, since a line that names a
+/// dependency is touched; empty when there is no such line. Paths from the repository's root.
+pub fn locks_of(source: SourceText<'_>, lines: &Lines<'_>) -> Vec<String> {
+    let (folder, name) = match source.path.rsplit_once('/') {
+        Some((folder, name)) => (format!("{folder}/"), name),
+        None => (String::new(), source.path),
+    };
+    let Some(manifest) = MANIFESTS.iter().find(|m| m.name == name) else { return Vec::new() };
+    let Ok(dependency) = Regex::new(manifest.dependency) else { return Vec::new() };
+    let key = |line: &str| {
+        let end = |c: char| matches!(c, '=' | ':' | ' ' | '"');
+        line.trim_start_matches([' ', '\t', '"']).split(end).next().unwrap_or("").to_owned()
+    };
+    let names_one =
+        |line: &str| dependency.is_match(line) && !NO_DEPENDENCIES.contains(&key(line).as_str());
+    if !lines.touched(source.touched).any(|(_, line)| names_one(line)) {
+        return Vec::new();
+    }
+    manifest.locks.iter().map(|lock| format!("{folder}{lock}")).collect()
+}
+
+/// About a manifest whose lock file stands in the repository and did not change with it.
+pub fn lock_left_behind(manifest: &str, lock: &str) -> Finding {
+    whole(
+        "lock-not-updated",
+        Category::Logic,
+        Severity::Low,
+        75,
+        manifest,
+        format!("`{lock}` does not know of this change"),
+        "A dependency changes here and not in the lock file, so an installation that follows the \
+         lock fails or takes the old version.\n\nUpdate the lock file in the same change."
+            .to_owned(),
+    )
+}
+
+/// Tests that the touched lines switch off without saying why.
+pub fn switched_off(source: SourceText<'_>, lines: &Lines<'_>) -> Vec<Finding> {
+    static SKIP: OnceLock<Option<Regex>> = OnceLock::new();
+    let skip = SKIP.get_or_init(|| {
+        Regex::new(
+            r#"(?x)^\s*(
+                @(pytest\.mark|unittest)\.skip(\(\s*\))?\s*$
+              | @(Disabled|Ignore)(\(\s*\))?\s*(//.*)?$
+              | \#\[ignore\]\s*$
+              | (xit|xdescribe|xtest|(it|test|describe)\.skip)\s*\(
+              | (t|b)\.(Skip|SkipNow)\(\s*\)\s*$
+            )"#,
+        )
+        .ok()
+    });
+    let Some(skip) = skip.as_ref().filter(|_| globs::is_test(source.path)) else {
+        return Vec::new();
+    };
+    let touched = lines.touched(source.touched).filter(|(_, line)| skip.is_match(line));
+    touched
+        .filter(|(number, line)| !explained(lines, *number, line))
+        .map(|(number, line)| Finding {
+            start_line: number,
+            end_line: number,
+            quote: quote(line),
+            ..whole(
+                "test-switched-off",
+                Category::Pattern,
+                Severity::Low,
+                65,
+                source.path,
+                "A test is switched off, and nothing says why".to_owned(),
+                "What it guards can break unnoticed from now on.\n\nSay why, and what must happen \
+                 before it runs again."
+                    .to_owned(),
+            )
+        })
+        .collect()
+}
+
+/// Whether a comment stands on the line or the one before.
+fn explained(lines: &Lines<'_>, number: u32, line: &str) -> bool {
+    let comment = |line: &str| {
+        let line = line.trim_start();
+        line.contains("//")
+            || line.contains(" # ")
+            || line.starts_with("# ")
+            || line.starts_with('*')
+    };
+    comment(line) || lines.get(number.saturating_sub(1)).is_some_and(comment)
+}
+
+/// The header is looked for this far down.
+const HEADER_LINES: u32 = 25;
+
+/// A licence or copyright notice that stood at the top of the base and is gone.
+pub fn header_dropped(path: &str, base: &str, head: &str) -> Option<Finding> {
+    let notice = |text: &str| {
+        text.lines().take(usize::try_from(HEADER_LINES).unwrap_or(25)).any(|line| {
+            let low = line.to_ascii_lowercase();
+            ["copyright (c)", "copyright ©", "spdx-license-identifier", "licensed under the"]
+                .iter()
+                .any(|words| low.contains(words))
+        })
+    };
+    (notice(base) && !notice(head) && !head.trim().is_empty()).then(|| {
+        whole(
+            "licence-header-dropped",
+            Category::Pattern,
+            Severity::Low,
+            85,
+            path,
+            "The licence notice at the top is gone".to_owned(),
+            "Most licences require that the notice stays in copies.\n\nPut it back, unless its \
+             holders agreed."
+                .to_owned(),
+        )
+    })
+}
+
+fn whole(
+    rule: &str,
+    agent: Category,
+    severity: Severity,
+    confidence: u8,
+    path: &str,
+    title: String,
+    body: String,
+) -> Finding {
+    Finding {
+        fingerprint: String::new(),
+        agent,
+        rule: rule.to_owned(),
+        path: path.to_owned(),
+        side: Side::Right,
+        start_line: 0,
+        end_line: 0,
+        severity,
+        confidence: Confidence::hundredths(confidence),
+        title,
+        body,
+        suggestion: None,
+        quote: String::new(),
+        source: Source::Check,
+    }
+}

@@ -1,0 +1,197 @@
+//! Compiled rules: the built-in ones, and a repository's own beside them.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::OnceLock,
+};
+
+use ast_grep_config::{DeserializeEnv, Fixer, RuleCore};
+use ast_grep_core::Matcher;
+use globset::GlobSet;
+
+use super::{
+    Category, Confidence, Finding, Lang, Lines, RuleError, RuleFile, Severity, SourceText, globs,
+    rules::{self, BUILT_IN, InTests},
+    scan,
+};
+
+/// A rule ready for one language.
+pub(super) struct CompiledRule {
+    pub(super) id: String,
+    pub(super) category: Category,
+    pub(super) severity: Severity,
+    pub(super) confidence: Confidence,
+    pub(super) tests: InTests,
+    /// Whether it matters only where somebody else supplies the values.
+    pub(super) about_input: bool,
+    pub(super) title: String,
+    pub(super) body: String,
+    pub(super) needs: Vec<String>,
+    pub(super) files: GlobSet,
+    pub(super) matcher: RuleCore,
+    pub(super) fix: Option<Fixer>,
+}
+
+impl CompiledRule {
+    /// Whether it could find anything in a text, by what is known without parsing it.
+    pub(super) fn wants(&self, source: SourceText<'_>, test: bool) -> bool {
+        (self.files.is_empty() || self.files.is_match(source.path))
+            && !(test && self.tests == InTests::Skip)
+            && (self.needs.is_empty()
+                || self.needs.iter().any(|n| source.text.contains(n.as_str())))
+    }
+}
+
+/// The rules of one language, found by the kind of node they can match.
+#[derive(Default)]
+pub(super) struct LanguageRules {
+    pub(super) rules: Vec<CompiledRule>,
+    pub(super) by_kind: HashMap<u16, Vec<usize>>,
+}
+
+/// Compiled rules, ready to scan. Those built in are compiled once in a process, each language
+/// when a text first needs it.
+#[derive(Default)]
+pub struct Ruleset {
+    built_in: bool,
+    languages: HashMap<Lang, LanguageRules>,
+    ids: BTreeSet<String>,
+}
+
+impl Ruleset {
+    /// The rules that come with verdict, to scan with or to add others to. One of them that is
+    /// broken finds nothing, which its examples rule out.
+    pub fn built_in() -> Self {
+        Self { built_in: true, ..Self::default() }
+    }
+
+    /// Compiles `(file name, text)` pairs.
+    ///
+    /// # Errors
+    /// At the first file that is no rule.
+    pub fn parse(files: &[(&str, &str)]) -> Result<Self, RuleError> {
+        let mut set = Self::default();
+        for (name, text) in files {
+            set.add(name, text)?;
+        }
+        Ok(set)
+    }
+
+    /// Adds the rule of one file.
+    ///
+    /// # Errors
+    /// When it is no rule, or its name is taken.
+    pub fn add(&mut self, name: &str, text: &str) -> Result<RuleFile, RuleError> {
+        let file = rules::read(name, text)?;
+        let wrong = |cause: String| RuleError::new(name, text, cause);
+        if self.contains(&file.id) {
+            return Err(wrong(format!("the name `{}` is taken by another rule", file.id)));
+        }
+        let mut compiled = Vec::new();
+        for language in &file.languages {
+            if let Some(lang) = Lang::named(language).map_err(wrong)? {
+                compiled.push((lang, compile(&file, lang).map_err(wrong)?));
+            }
+        }
+        for (lang, compiled) in compiled {
+            self.languages.entry(lang).or_default().add(compiled);
+        }
+        self.ids.insert(file.id.clone());
+        Ok(file)
+    }
+
+    /// The findings of every rule on the touched lines of `source`; fingerprints not yet set.
+    pub fn scan(&self, source: SourceText<'_>, lines: &Lines<'_>) -> Vec<Finding> {
+        let Some(language) = Lang::of(source.path, source.text) else { return Vec::new() };
+        let shared = self.built_in.then(|| built_in(language)).flatten();
+        let sets: Vec<_> = shared.into_iter().chain(self.languages.get(&language)).collect();
+        scan::scan(&sets, language, source, lines)
+    }
+
+    /// Whether there is a rule of this name.
+    pub fn contains(&self, id: &str) -> bool {
+        let built_in = |(file, _): &(&str, &str)| is_named(file, id);
+        self.ids.contains(id) || self.built_in && BUILT_IN.iter().any(built_in)
+    }
+}
+
+type Compiled = (CompiledRule, Vec<u16>);
+
+impl LanguageRules {
+    fn add(&mut self, (rule, kinds): Compiled) {
+        for kind in kinds {
+            self.by_kind.entry(kind).or_default().push(self.rules.len());
+        }
+        self.rules.push(rule);
+    }
+}
+
+/// A built-in rule lies by its name.
+fn is_named(file: &str, id: &str) -> bool {
+    file.rsplit('/').next().and_then(|name| name.strip_suffix(".yml")) == Some(id)
+}
+
+/// The built-in rules of one language; none for a language without any.
+fn built_in(language: Lang) -> Option<&'static LanguageRules> {
+    type Sets = Vec<(Lang, OnceLock<LanguageRules>)>;
+    static SETS: OnceLock<Sets> = OnceLock::new();
+    let sets = SETS.get_or_init(|| Lang::all().map(|lang| (lang, OnceLock::new())).collect());
+    let (_, set) = sets.iter().find(|(lang, _)| *lang == language)?;
+    Some(set.get_or_init(|| {
+        let mut rules = LanguageRules::default();
+        for (name, text) in BUILT_IN.iter().filter(|(_, text)| mentions(text, language)) {
+            let compiled = rules::read(name, text).map(|file| compile(&file, language));
+            if let Ok(Ok(compiled)) = compiled {
+                rules.add(compiled);
+            }
+        }
+        rules
+    }))
+}
+
+/// Whether a rule file says that it is for `language`, by its one line and without reading it.
+fn mentions(text: &str, language: Lang) -> bool {
+    let line = text.lines().find_map(|line| line.strip_prefix("languages: ["));
+    let mut names = line.into_iter().flat_map(|l| l.trim_end_matches(']').split(','));
+    names.any(|name| matches!(Lang::named(name.trim()), Ok(Some(lang)) if lang == language))
+}
+
+/// The rule for one language, and the kinds of node it can match.
+fn compile(file: &RuleFile, language: Lang) -> Result<Compiled, String> {
+    let env = DeserializeEnv::new(language);
+    let matcher = file.matcher.get_matcher(env).map_err(|e| chain(&e))?;
+    let kinds =
+        matcher.potential_kinds().ok_or("it matches every kind of node: name one with `kind`")?;
+    let kinds =
+        kinds.iter().map(u16::try_from).collect::<Result<_, _>>().map_err(|e| e.to_string())?;
+    let fix = file.fix.as_deref().map(|fix| Fixer::from_str(fix, &language)).transpose();
+    let cwe = file.cwe.map(|n| format!(" (CWE-{n})")).unwrap_or_default();
+    let softened = file.category == Category::Security;
+    let rule = CompiledRule {
+        id: file.id.clone(),
+        category: file.category,
+        severity: file.severity,
+        confidence: file.confidence,
+        tests: file.tests.unwrap_or(if softened { InTests::Soften } else { InTests::Report }),
+        about_input: file.files.is_empty() && matches!(file.cwe, Some(22 | 78 | 89)),
+        title: file.title.trim().to_owned(),
+        body: format!("{}{cwe}\n\n{}", file.problem.trim(), file.advice.trim()),
+        needs: file.needs.clone(),
+        files: globs::compile(&file.files)?,
+        matcher,
+        fix: fix.map_err(|e| chain(&e))?,
+    };
+    Ok((rule, kinds))
+}
+
+/// An error with everything behind it: the outermost alone says little.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
+}

@@ -1,0 +1,50 @@
+//! Checks that look at both sides, or at the change as a whole.
+
+use super::support::{Repo, found};
+
+const PACKAGE: &str =
+    "{\n  \"version\": \"1.0.0\",\n  \"dependencies\": {\n    \"a\": \"^1.0.0\"\n  }\n}\n";
+
+/// A manifest names another version, and its lock file stays.
+#[tokio::test]
+async fn a_lock_file_is_not_left_behind() {
+    let repo = Repo::new();
+    repo.write("web/package.json", PACKAGE).write("web/yarn.lock", "a 1\n").commit("base");
+    repo.write("web/package.json", PACKAGE.replace("^1.0.0", "^2.0.0")).commit("dependency");
+    assert_eq!(found(&repo.review("HEAD^!").await), ["lock-not-updated web/package.json:0-0"]);
+    repo.write("web/yarn.lock", "a 2\n").commit("the lock follows");
+    assert_eq!(found(&repo.review("HEAD~2..HEAD").await), [""; 0]);
+    repo.write("web/package.json", PACKAGE.replace("1.0.0\",\n  \"d", "1.0.1\",\n  \"d"));
+    repo.commit("no dependency");
+    repo.write("package.json", PACKAGE).commit("without a lock");
+    assert_eq!(found(&repo.review("HEAD^!").await), [""; 0]);
+}
+
+/// A licence notice at the top is missed, wherever it moves within the top it is not.
+#[tokio::test]
+async fn a_licence_header_is_missed() {
+    let repo = Repo::new();
+    let text = "// Copyright (c) 2020 Ada\n// Licensed under the MIT licence\nfn f() {}\n";
+    repo.write("a.rs", text).write("b.rs", text).commit("base");
+    repo.write("a.rs", "fn f() {}\n\nfn g() {}\n").write("b.rs", format!("//! B.\n{text}"));
+    repo.commit("change");
+    assert_eq!(found(&repo.review("HEAD^!").await), ["licence-header-dropped a.rs:0-0"]);
+}
+
+/// A test that is switched off needs a word of why.
+#[tokio::test]
+async fn tests_switched_off_need_a_reason() {
+    let repo = Repo::new();
+    repo.write("README.md", "x\n").commit("base");
+    repo.write(
+        "tests/a.test.js",
+        "it.skip('a', () => {});\n// broken on Windows\nit.skip('b', () => {});\n",
+    );
+    repo.write("tests/test_a.py", "@pytest.mark.skip\ndef test_a(): pass\n\n@pytest.mark.skip(reason='slow')\ndef test_b(): pass\n");
+    repo.write("src/a.js", "it.skip('a', () => {});\n");
+    repo.commit("change");
+    assert_eq!(
+        found(&repo.review("HEAD^!").await),
+        ["test-switched-off tests/a.test.js:1-1", "test-switched-off tests/test_a.py:1-1"]
+    );
+}
