@@ -1,9 +1,10 @@
 //! What a run costs on a server: runs per second alone and 64 at once, by the size of the pool, and
 //! bytes per run. Prints; never judges.
 //!
-//! `VERDICT_TEST_POSTGRES=postgres://… cargo bench --bench stores --features postgres`; a server for it:
-//! `tests/services/postgres start DIR`. It makes databases of its own there, and drops them.
-//! `-- rates`, `bytes` or `listings` runs one part.
+//! `cargo bench --bench stores --features postgres,firestore`, with `VERDICT_TEST_POSTGRES=postgres://…` and
+//! `VERDICT_TEST_FIRESTORE=HOST:PORT` (Google's emulator); servers for it: `tests/services/postgres start
+//! DIR`, and `firestore`. It makes databases of its own at PostgreSQL, and drops them.
+//! `-- rates`, `bytes`, `listings` or `firestore` runs one part.
 //! `VERDICT_BENCH_RUNS` says how many runs make a rate (6400), `VERDICT_BENCH_LISTED` among how many a
 //! page is looked for (1000000).
 
@@ -19,16 +20,23 @@
 mod support;
 
 use std::{
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::{Duration, Instant},
 };
 
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Row as _};
 use support::{DIFF, Review, Work, review, work};
-use tokio::task::JoinSet;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+    task::JoinSet,
+};
 use verdict::{
     base::Clock,
-    checkpoint::PostgresStore,
+    checkpoint::{FirestoreOptions, FirestoreStore, PostgresStore},
     db::{Postgres, PostgresOptions},
     graph::{Execute, Graph, NewSpec, RunId, Runtime, Stop, Store, store::RunFilter},
 };
@@ -55,6 +63,9 @@ async fn all() {
     }
     if part("listings") {
         bench.listings().await;
+    }
+    if part("firestore") {
+        bench.firestore(runs / 16).await;
     }
 }
 
@@ -205,6 +216,69 @@ impl Bench {
         db.close().await;
         self.drop(&name).await;
     }
+}
+
+/// What the emulator does in a second tells how our side keeps up, and nothing of Google's.
+impl Bench {
+    async fn firestore(&self, runs: usize) {
+        let server =
+            std::env::var("VERDICT_TEST_FIRESTORE").expect("VERDICT_TEST_FIRESTORE is not set");
+        let (address, sent) = counted(server).await;
+        for tasks in [1, 64] {
+            let mut rates = Vec::new();
+            let before = sent.load(Ordering::Relaxed);
+            for _ in 0..3 {
+                let project = format!("bench-{:016x}", fastrand::u64(..));
+                let options = FirestoreOptions {
+                    emulator: Some(address.clone()),
+                    timeout: Duration::from_secs(60),
+                    ..FirestoreOptions::new(&project, "(default)")
+                };
+                let store = FirestoreStore::connect(options).await.unwrap();
+                let runtime = Runtime::new(Arc::new(store), Clock::system(), "bench");
+                let began = Instant::now();
+                self.at_once(tasks, runs, &runtime).await;
+                rates.push((runs / tasks * tasks) as f64 / began.elapsed().as_secs_f64());
+            }
+            rates.sort_by(f64::total_cmp);
+            let what = format!("Firestore's emulator, {tasks} at once");
+            row(&what, rates[1], "runs/s", "-", format!("{rates:.0?}"));
+            let bytes = sent.load(Ordering::Relaxed) - before;
+            let bytes = bytes as f64 / (3 * (runs / tasks * tasks)) as f64;
+            row(
+                "sent per run",
+                bytes,
+                "bytes",
+                "-",
+                format!("{:.3} x the diff", bytes / DIFF as f64),
+            );
+        }
+    }
+}
+
+/// A way to the server that counts the bytes sent to it.
+async fn counted(server: String) -> (String, Arc<AtomicU64>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let sent = Arc::<AtomicU64>::default();
+    let count = sent.clone();
+    tokio::spawn(async move {
+        while let Ok((client, _)) = listener.accept().await {
+            let server = TcpStream::connect(&server).await.unwrap();
+            let ((mut from, mut back), (mut answers, mut to)) =
+                (client.into_split(), server.into_split());
+            tokio::spawn(async move { tokio::io::copy(&mut answers, &mut back).await });
+            let count = count.clone();
+            tokio::spawn(async move {
+                let mut buffer = vec![0; 1 << 16];
+                while let Ok(read @ 1..) = from.read(&mut buffer).await {
+                    count.fetch_add(read as u64, Ordering::Relaxed);
+                    to.write_all(&buffer[..read]).await.unwrap();
+                }
+            });
+        }
+    });
+    (address, sent)
 }
 
 async fn durable(runtime: &Runtime, graph: &Graph<Review, Work>, work: &Arc<Work>) {
