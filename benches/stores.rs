@@ -186,7 +186,7 @@ impl Bench {
             "INSERT INTO verdict.run (id, workflow, workflow_version, format, key, place, status, \
              version, epoch, created_at, updated_at) SELECT md5(n::text), 'review', 1, 1, \
              n::text::bytea, 0, CASE WHEN n % 1000 = 0 THEN n / 1000 % 3 ELSE 3 + n % 4 END, 2, 1, \
-             1000 * n, 1000 * n FROM generate_series(1, {runs}) AS n; ANALYZE"
+             1000 * n, 1000 * n FROM generate_series(1::bigint, {runs}) AS n; ANALYZE"
         );
         sqlx::raw_sql(AssertSqlSafe(fill)).execute(&mut conn).await.unwrap();
         let store = PostgresStore::new(db.clone());
