@@ -5,9 +5,7 @@ use std::sync::OnceLock;
 
 use regex::Regex;
 
-use super::{
-    Category, Confidence, Finding, Lines, Severity, Side, Source, SourceText, finding::quote, globs,
-};
+use super::{Category, Finding, Lines, Severity, SourceText, checks::At, globs};
 
 /// A manifest, the lock files that may go with it, and what a line that names a dependency looks
 /// like in it.
@@ -69,16 +67,15 @@ pub fn locks_of(source: SourceText<'_>, lines: &Lines<'_>) -> Vec<String> {
 
 /// About a manifest whose lock file stands in the repository and did not change with it.
 pub fn lock_left_behind(manifest: &str, lock: &str) -> Finding {
-    whole(
+    let at = At { path: manifest, number: 0, line: "" };
+    at.finding(
         "lock-not-updated",
         Category::Logic,
         Severity::Low,
         75,
-        manifest,
-        format!("`{lock}` does not know of this change"),
+        &format!("`{lock}` does not know of this change"),
         "A dependency changes here and not in the lock file, so an installation that follows the \
-         lock fails or takes the old version.\n\nUpdate the lock file in the same change."
-            .to_owned(),
+         lock fails or takes the old version.\n\nUpdate the lock file in the same change.",
     )
 }
 
@@ -103,20 +100,15 @@ pub fn switched_off(source: SourceText<'_>, lines: &Lines<'_>) -> Vec<Finding> {
     let touched = lines.touched(source.touched).filter(|(_, line)| skip.is_match(line));
     touched
         .filter(|(number, line)| !explained(lines, *number, line))
-        .map(|(number, line)| Finding {
-            start_line: number,
-            end_line: number,
-            quote: quote(line),
-            ..whole(
+        .map(|(number, line)| {
+            At { path: source.path, number, line }.finding(
                 "test-switched-off",
                 Category::Pattern,
                 Severity::Low,
                 65,
-                source.path,
-                "A test is switched off, and nothing says why".to_owned(),
+                "A test is switched off, and nothing says why",
                 "What it guards can break unnoticed from now on.\n\nSay why, and what must happen \
-                 before it runs again."
-                    .to_owned(),
+                 before it runs again.",
             )
         })
         .collect()
@@ -135,12 +127,12 @@ fn explained(lines: &Lines<'_>, number: u32, line: &str) -> bool {
 }
 
 /// The header is looked for this far down.
-const HEADER_LINES: u32 = 25;
+const HEADER_LINES: usize = 25;
 
 /// A licence or copyright notice that stood at the top of the base and is gone.
 pub fn header_dropped(path: &str, base: &str, head: &str) -> Option<Finding> {
     let notice = |text: &str| {
-        text.lines().take(usize::try_from(HEADER_LINES).unwrap_or(25)).any(|line| {
+        text.lines().take(HEADER_LINES).any(|line| {
             let low = line.to_ascii_lowercase();
             ["copyright (c)", "copyright ©", "spdx-license-identifier", "licensed under the"]
                 .iter()
@@ -148,43 +140,14 @@ pub fn header_dropped(path: &str, base: &str, head: &str) -> Option<Finding> {
         })
     };
     (notice(base) && !notice(head) && !head.trim().is_empty()).then(|| {
-        whole(
+        At { path, number: 0, line: "" }.finding(
             "licence-header-dropped",
             Category::Pattern,
             Severity::Low,
             85,
-            path,
-            "The licence notice at the top is gone".to_owned(),
+            "The licence notice at the top is gone",
             "Most licences require that the notice stays in copies.\n\nPut it back, unless its \
-             holders agreed."
-                .to_owned(),
+             holders agreed.",
         )
     })
-}
-
-fn whole(
-    rule: &str,
-    agent: Category,
-    severity: Severity,
-    confidence: u8,
-    path: &str,
-    title: String,
-    body: String,
-) -> Finding {
-    Finding {
-        fingerprint: String::new(),
-        agent,
-        rule: rule.to_owned(),
-        path: path.to_owned(),
-        side: Side::Right,
-        start_line: 0,
-        end_line: 0,
-        severity,
-        confidence: Confidence::hundredths(confidence),
-        title,
-        body,
-        suggestion: None,
-        quote: String::new(),
-        source: Source::Check,
-    }
 }

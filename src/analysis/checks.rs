@@ -101,15 +101,15 @@ pub fn file(facts: FileFacts<'_>) -> Vec<Finding> {
     findings
 }
 
-/// Where a check stands.
-struct At<'a> {
-    path: &'a str,
-    number: u32,
-    line: &'a str,
+/// Where a check stands: in a line, or with number 0 about the file as a whole.
+pub(super) struct At<'a> {
+    pub(super) path: &'a str,
+    pub(super) number: u32,
+    pub(super) line: &'a str,
 }
 
 impl At<'_> {
-    fn finding(
+    pub(super) fn finding(
         &self,
         rule: &str,
         agent: Category,

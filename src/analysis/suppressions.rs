@@ -1,9 +1,7 @@
 //! Comments that tell a finding away: `verdict:ignore RULE-ID reason`, on its line or alone on the
 //! line before. This only reads them; whoever judges decides what they are worth.
 
-use super::{
-    Category, Confidence, Finding, Lines, Severity, Side, Source, SourceText, finding::quote,
-};
+use super::{Category, Finding, Lines, Severity, SourceText, checks::At};
 
 const MARK: &str = "verdict:ignore";
 
@@ -54,28 +52,16 @@ pub fn complaints(
         } else {
             return None;
         };
-        Some(complaint(source.path, number, line, body))
+        Some(At { path: source.path, number, line }.finding(
+            "bad-suppression",
+            Category::Pattern,
+            Severity::Low,
+            95,
+            "This comment suppresses nothing",
+            &body,
+        ))
     });
     told.collect()
-}
-
-fn complaint(path: &str, number: u32, line: &str, body: String) -> Finding {
-    Finding {
-        fingerprint: String::new(),
-        agent: Category::Pattern,
-        rule: "bad-suppression".into(),
-        path: path.to_owned(),
-        side: Side::Right,
-        start_line: number,
-        end_line: number,
-        severity: Severity::Low,
-        confidence: Confidence::hundredths(95),
-        title: "This comment suppresses nothing".into(),
-        body,
-        suggestion: None,
-        quote: quote(line),
-        source: Source::Check,
-    }
 }
 
 fn parse(line: &str) -> Option<Suppression<'_>> {

@@ -19,7 +19,7 @@ use std::fmt;
 use bytes::Bytes;
 
 use super::{
-    KeyRing, hex,
+    KeyRing,
     keys::{FINGERPRINT, Key},
 };
 use crate::graph::store::{RunId, StoreError};
@@ -106,10 +106,10 @@ impl What<'_> {
 
 /// What stands before the salt.
 fn head(how: How, key: &Key) -> Vec<u8> {
-    let name = key.name().as_bytes();
+    let name = key.name.as_bytes();
     let mut head = MARK.to_vec();
     head.push(how as u8);
-    head.extend_from_slice(&key.fingerprint());
+    head.extend_from_slice(&key.cipher.fingerprint());
     // Names are short.
     head.push(u8::try_from(name.len()).unwrap_or_default());
     head.extend_from_slice(name);
@@ -159,7 +159,8 @@ impl KeyRing {
         let how = what.how();
         let mut stored = head(how, key);
         let bound = what.bound(how, &stored);
-        key.seal(&plain, &bound, &mut stored)
+        key.cipher
+            .seal(&plain, &bound, &mut stored)
             .map_err(|why| StoreError::Unavailable(format!("{what} cannot be sealed: {why}")))?;
         Ok(stored.into())
     }
@@ -178,7 +179,7 @@ impl KeyRing {
         let key = self.named(frame.name, frame.fingerprint).map_err(|why| {
             StoreError::Sealed(format!("{what} is sealed with key `{}`, {why}", frame.name))
         })?;
-        let opened = key.open(frame.sealed, &what.bound(frame.how, frame.head));
+        let opened = key.cipher.open(frame.sealed, &what.bound(frame.how, frame.head));
         opened.map(Bytes::from).ok_or_else(|| {
             StoreError::Broken(format!(
                 "{what} does not open with its key `{}`: what is stored was changed, or belongs \
@@ -210,6 +211,6 @@ impl KeyRing {
 }
 
 fn text_frame(text: &str) -> Option<Vec<u8>> {
-    let stored = hex::decode(text.strip_prefix(TEXT)?)?;
+    let stored = hex::decode(text.strip_prefix(TEXT)?).ok()?;
     Frame::read(&stored).is_some().then_some(stored)
 }

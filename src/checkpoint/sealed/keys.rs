@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{aes::Cipher, hex};
+use super::aes::Cipher;
 
 /// How many bytes of a fingerprint are stored with each value.
 pub(super) const FINGERPRINT: usize = 4;
@@ -11,33 +11,8 @@ pub(super) const KEY: usize = 32;
 
 /// A key and its name.
 pub(super) struct Key {
-    name: String,
-    cipher: Cipher,
-}
-
-impl Key {
-    pub(super) fn name(&self) -> &str {
-        &self.name
-    }
-
-    pub(super) fn fingerprint(&self) -> [u8; FINGERPRINT] {
-        self.cipher.fingerprint()
-    }
-
-    /// Appends salt, nonce, ciphertext and tag to `stored`.
-    pub(super) fn seal(
-        &self,
-        plain: &[u8],
-        bound: &[u8],
-        stored: &mut Vec<u8>,
-    ) -> Result<(), &'static str> {
-        self.cipher.seal(plain, bound, stored)
-    }
-
-    /// `None` unless it is what was sealed with this key for this place.
-    pub(super) fn open(&self, sealed: &[u8], bound: &[u8]) -> Option<Vec<u8>> {
-        self.cipher.open(sealed, bound)
-    }
+    pub(super) name: String,
+    pub(super) cipher: Cipher,
 }
 
 /// Keys that open what is stored; the first one seals. The default has none, and seals nothing.
@@ -48,7 +23,7 @@ pub struct KeyRing {
 
 impl fmt::Debug for KeyRing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.keys.iter().map(Key::name)).finish()
+        f.debug_list().entries(self.keys.iter().map(|key| &key.name)).finish()
     }
 }
 
@@ -66,8 +41,8 @@ impl KeyRing {
                 let form = "expected NAME:KEY, a name of up to 32 letters, digits, `.`, `_`, `-`";
                 return Err(format!("key {at}: {form}"));
             };
-            let bytes = hex::decode(key).and_then(|bytes| <[u8; KEY]>::try_from(bytes).ok());
-            let Some(bytes) = bytes else {
+            let mut bytes = [0; KEY];
+            let Ok(()) = hex::decode_to_slice(key, &mut bytes) else {
                 let make = "`openssl rand -hex 32` makes one";
                 return Err(format!("key `{name}`: expected 64 hexadecimal digits ({make})"));
             };
@@ -82,7 +57,7 @@ impl KeyRing {
 
     /// The name of the key that seals, if there is one.
     pub fn writer_name(&self) -> Option<&str> {
-        self.writer().map(Key::name)
+        self.writer().map(|key| key.name.as_str())
     }
 
     /// The one that seals.
@@ -98,7 +73,7 @@ impl KeyRing {
             let add = "add it to `store.encryption.keys`";
             return Err(format!("which this process has not got (it has {here}): {add}"));
         };
-        if key.fingerprint() == fingerprint {
+        if key.cipher.fingerprint() == fingerprint {
             return Ok(key);
         }
         let mend = "`store.encryption.keys` must list the old one under its old name";

@@ -20,7 +20,6 @@ mod aes;
 #[path = "no_aes.rs"]
 mod aes;
 mod frame;
-mod hex;
 mod keys;
 mod records;
 

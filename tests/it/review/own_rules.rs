@@ -2,22 +2,7 @@
 
 use verdict::workflows::review::report;
 
-use super::support::{Repo, found};
-
-const RULE: &str = "\
-id: no-print
-languages: [Python]
-category: style
-severity: medium
-confidence: 0.9
-title: Printing is for scripts
-problem: Nobody reads it.
-advice: Use the logger.
-rule:
-  pattern: print($$$A)
-valid: ['log(1)']
-invalid: ['print(1)']
-";
+use super::support::{RULE, Repo, found};
 
 /// P1: rules of the base side count; what the change proposes as a rule does not.
 #[tokio::test]

@@ -2,22 +2,8 @@
 
 use serde_json::Value;
 
+use super::support::RULE;
 use crate::support::Machine;
-
-const RULE: &str = "\
-id: no-print
-languages: [Python]
-category: style
-severity: low
-confidence: 0.9
-title: Printing is for scripts
-problem: Nobody reads it.
-advice: Use the logger.
-rule:
-  pattern: print($$$A)
-valid: ['log(1)']
-invalid: ['print(1)']
-";
 
 fn own(machine: &Machine, name: &str, text: &str) {
     let folder = machine.folder().join(".verdict/rules");
@@ -48,7 +34,7 @@ fn rules_are_listed_explained_and_tried() {
     assert_eq!(code, Some(0));
     insta::assert_snapshot!(explained, @r"
     no-print: Printing is for scripts
-    style · low · confidence 0.90 · Python
+    style · medium · confidence 0.90 · Python
     from ./.verdict/rules/no-print.yml
 
     Nobody reads it.
@@ -77,7 +63,7 @@ fn what_is_wrong_with_a_rule_is_told() {
     assert_eq!(code, Some(0));
 
     own(&machine, "no-print.yml", &RULE.replace("invalid: ['print(1)']", "invalid: ['log(1)']"));
-    own(&machine, "worse.yml", &RULE.replace("severity: low", "severity: grave"));
+    own(&machine, "worse.yml", &RULE.replace("severity: medium", "severity: grave"));
     let (tried, _, code) = run(&machine, &["rules", "test", "no-print"]);
     insta::assert_snapshot!(tried, @r"
     rule file `./.verdict/rules/worse.yml`, line 4: unknown variant `grave`, expected one of info, low, medium, high, critical

@@ -17,6 +17,22 @@ use verdict::{
     },
 };
 
+/// A rule of a repository's own.
+pub const RULE: &str = "\
+id: no-print
+languages: [Python]
+category: style
+severity: medium
+confidence: 0.9
+title: Printing is for scripts
+problem: Nobody reads it.
+advice: Use the logger.
+rule:
+  pattern: print($$$A)
+valid: ['log(1)']
+invalid: ['print(1)']
+";
+
 /// A repository in a folder of its own, with a fixed identity and fixed dates.
 pub struct Repo {
     folder: TempDir,
