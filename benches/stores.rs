@@ -170,6 +170,14 @@ impl Bench {
         let bytes = (after - before) as f64 / (runs / 64 * 64) as f64;
         let note = format!("{:.3} x the diff (<= 0.35)", bytes / DIFF as f64);
         row("stored per run", bytes, "bytes", "<= 22938", note);
+        let parts = "SELECT relname, pg_total_relation_size(oid) - pg_indexes_size(oid), \
+                     pg_indexes_size(oid) FROM pg_class WHERE relnamespace = 'verdict'::regnamespace \
+                     AND relname IN ('run', 'record') ORDER BY relname";
+        for part in sqlx::query(parts).fetch_all(&mut conn).await.unwrap() {
+            let each = |column| part.get::<i64, _>(column) as f64 / (runs / 64 * 64) as f64;
+            let note = format!("and {:.0} in indexes", each(2));
+            row(&format!("  table {}", part.get::<&str, _>(0)), each(1), "bytes", "-", note);
+        }
         drop(runtime);
         conn.close().await.unwrap();
         db.close().await;

@@ -55,7 +55,9 @@ impl State for Review {
 
 /// What the nodes do, engine or not: the same closures.
 pub struct Work {
-    /// A real diff: a day of this project's own.
+    /// A real diff, from this project's history, of ordinary density: zstd at level 3 leaves 0.254 of
+    /// it. Of 639 diffs as long, taken at random from 61 public repositories, it left 0.246 of the
+    /// median, 0.167 of one in ten or less, 0.318 of one in ten or more.
     pub diff: String,
 }
 

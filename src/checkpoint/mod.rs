@@ -18,6 +18,8 @@ mod codec;
 #[cfg(feature = "firestore")]
 mod firestore;
 mod memory;
+#[cfg(any(feature = "firestore", feature = "postgres"))]
+mod pack;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod rules;

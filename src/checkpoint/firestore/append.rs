@@ -3,11 +3,9 @@
 
 use firestore::gcloud_sdk::google::firestore::v1::Write;
 
-use super::{
-    FirestoreStore, body::Body, client::Guard, error::Failure, pack::Pack, resume, row::Row,
-};
+use super::{FirestoreStore, body::Body, client::Guard, error::Failure, resume, row::Row};
 use crate::{
-    checkpoint::rules,
+    checkpoint::{pack::Pack, rules},
     graph::store::{Append, RunId, StoreError},
 };
 

@@ -20,7 +20,6 @@ mod leftovers;
 mod letters;
 mod link;
 mod open;
-mod pack;
 mod paths;
 mod queries;
 mod read;

@@ -10,13 +10,12 @@ use super::{
     client::Guard,
     error::Failure,
     fields::{Doc, Fields},
-    pack::Pack,
     paths, queries, resume,
     row::{Row, Token, hex, token},
 };
 use crate::{
     base::Timestamp,
-    checkpoint::rules,
+    checkpoint::{pack::Pack, rules},
     graph::store::{NewRun, Opened, RunId, RunStatus, StoreError},
 };
 

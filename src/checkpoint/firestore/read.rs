@@ -6,13 +6,12 @@ use super::{
     FirestoreStore, body,
     error::Failure,
     fields::Doc,
-    pack::Pack,
     paths, queries,
     queries::Query,
     row::{Row, hex},
 };
 use crate::{
-    checkpoint::rules,
+    checkpoint::{pack::Pack, rules},
     graph::store::{Head, RunFilter, RunId, StoredRecord},
 };
 

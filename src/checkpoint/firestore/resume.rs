@@ -8,11 +8,10 @@ use super::{
     client::Guard,
     error::Failure,
     fields::{Doc, Fields},
-    pack::Pack,
     row::{Row, Token, hex, token},
 };
 use crate::{
-    checkpoint::rules,
+    checkpoint::{pack::Pack, rules},
     graph::store::{Cancelled, Resumed, RunId, RunStatus, StoreError, StoredRecord},
 };
 

@@ -7,7 +7,7 @@ use sqlx::Row as _;
 use super::{
     codec::{millis, number, status},
     letters, rows,
-    rows::{Records, Seen, bytes},
+    rows::{Seen, bytes},
 };
 use crate::{
     checkpoint::{rules, waves::waves},
@@ -77,17 +77,15 @@ macro_rules! append {
          owner = CASE WHEN v.ttl IS NOT NULL THEN r.owner END, expires = t.now + v.ttl, \
          batch = v.batch, batch_version = v.after, updated_at = t.now \
          FROM t, unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], \
-         $6::bigint[], $7::bigint[], $8::bigint[], $9::bytea[], $10::bigint[], $11::bytea[]) \
-         WITH ORDINALITY AS v(id, epoch, expected, after, status, not_before, executions, active, \
-         error, ttl, batch, i) \
+         $6::bigint[], $7::bigint[], $8::bigint[], $9::bytea[], $10::bigint[], $11::bytea[], \
+         $12::bytea[]) WITH ORDINALITY AS v(id, epoch, expected, after, status, not_before, \
+         executions, active, error, ttl, batch, body, i) \
          WHERE r.id = v.id AND r.epoch = v.epoch AND r.version = v.expected AND r.owner IS NOT NULL \
-         AND r.batch IS DISTINCT FROM v.batch RETURNING r.n, v.i), \
-         added AS (INSERT INTO verdict.record (run, seq, meta, payload) \
-         SELECT head.n, x.seq, x.meta, x.payload \
-         FROM unnest($12::bigint[], $13::bigint[], $14::bytea[], $15::bytea[]) \
-         AS x(i, seq, meta, payload) JOIN head ON head.i = x.i), \
+         AND r.batch IS DISTINCT FROM v.batch RETURNING r.n, v.after, v.body, v.i), \
+         added AS (INSERT INTO verdict.record (run, seq, body) \
+         SELECT n, after, body FROM head WHERE body IS NOT NULL), \
          asked AS (INSERT INTO verdict.ask (run, id) SELECT head.n, x.id \
-         FROM unnest($16::bigint[], $17::bytea[]) AS x(i, id) JOIN head ON head.i = x.i \
+         FROM unnest($13::bigint[], $14::bytea[]) AS x(i, id) JOIN head ON head.i = x.i \
          ON CONFLICT (run, id) DO UPDATE SET answer = NULL)"
     };
 }
@@ -99,7 +97,7 @@ const WITH_LETTER: &str = concat!(
     append!(),
     ", mourned AS (INSERT INTO verdict.letter AS l ",
     letters::columns!(),
-    " SELECT $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30 FROM head ",
+    " SELECT $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27 FROM head ",
     letters::again!(),
     ") SELECT i FROM head"
 );
@@ -161,15 +159,13 @@ async fn write(
 
 fn bind<'q>(sql: Sql<'q>, ops: &[&Append]) -> Sql<'q> {
     let all = |value: fn(&Append) -> i64| ops.iter().map(|op| value(op)).collect::<Vec<i64>>();
-    let (mut records, mut ask_places, mut ask_ids) = (Records::default(), Vec::new(), Vec::new());
+    let (mut ask_places, mut ask_ids) = (Vec::new(), Vec::new());
     for (place, op) in (1_i64..).zip(ops) {
-        records.put(&place, op.expected, &op.records);
         let asks: HashSet<&[u8]> = op.asks.iter().map(String::as_bytes).collect();
         ask_places.extend(asks.iter().map(|_| place));
         ask_ids.extend(asks);
     }
-    let sql = sql
-        .bind(ops.iter().map(|op| op.lease.run.as_str()).collect::<Vec<_>>())
+    sql.bind(ops.iter().map(|op| op.lease.run.as_str()).collect::<Vec<_>>())
         .bind(all(|op| number(op.lease.epoch)))
         .bind(all(|op| number(op.expected)))
         .bind(all(|op| number(version_after(op))))
@@ -179,8 +175,10 @@ fn bind<'q>(sql: Sql<'q>, ops: &[&Append]) -> Sql<'q> {
         .bind(all(|op| number(op.head.active.as_nanos())))
         .bind(ops.iter().map(|op| op.head.error.as_deref().map(str::as_bytes)).collect::<Vec<_>>())
         .bind(ops.iter().map(|op| ttl(op.hold)).collect::<Vec<_>>())
-        .bind(ops.iter().map(|op| bytes(op.batch)).collect::<Vec<_>>());
-    records.bind(sql).bind(ask_places).bind(ask_ids)
+        .bind(ops.iter().map(|op| bytes(op.batch)).collect::<Vec<_>>())
+        .bind(ops.iter().map(|op| rows::body(&op.records)).collect::<Vec<_>>())
+        .bind(ask_places)
+        .bind(ask_ids)
 }
 
 fn ttl(hold: Hold) -> Option<i64> {

@@ -38,7 +38,7 @@ use crate::{
     },
 };
 
-/// One group of a kind under way for so many connections: more only make the groups smaller.
+/// At most one group of a kind under way for so many connections.
 const CONNECTIONS: u32 = 4;
 
 /// A store in a PostgreSQL database. Cheap to clone.

@@ -97,12 +97,11 @@ const CREATE: &str = "WITH t AS MATERIALIZED (SELECT verdict.now_ms() AS now), \
      WHERE $15 OR v.subject IS NULL OR NOT EXISTS \
      (SELECT 1 FROM verdict.run AS o WHERE o.subject = v.subject AND o.status <> 5) \
      ON CONFLICT (id) DO NOTHING RETURNING id, n), \
-     added AS (INSERT INTO verdict.record (run, seq, meta, payload) \
-     SELECT made.n, x.seq, x.meta, x.payload \
-     FROM unnest($16::text[], $17::bigint[], $18::bytea[], $19::bytea[]) \
-     AS x(id, seq, meta, payload) JOIN made ON made.id = x.id), \
+     added AS (INSERT INTO verdict.record (run, seq, body) SELECT made.n, x.seq, x.body \
+     FROM unnest($16::text[], $17::bigint[], $18::bytea[]) AS x(id, seq, body) \
+     JOIN made ON made.id = x.id), \
      asked AS (INSERT INTO verdict.ask (run, id, answer) SELECT made.n, x.ask, x.answer \
-     FROM unnest($20::text[], $21::bytea[], $22::bytea[]) AS x(id, ask, answer) \
+     FROM unnest($19::text[], $20::bytea[], $21::bytea[]) AS x(id, ask, answer) \
      JOIN made ON made.id = x.id) \
      SELECT made.id, t.now FROM made, t";
 
@@ -125,9 +124,13 @@ async fn create(
         op.new.claim.as_ref().filter(|_| head.lease.is_some()).map(|by| millis(by.ttl))
     };
     let owner = |head: &Head| head.lease.as_ref().map(|holder| holder.owner.clone().into_bytes());
-    let (mut records, mut asks) = (Records::default(), (Vec::new(), Vec::new(), Vec::new()));
+    let (mut records, mut asks) = <((Vec<_>, Vec<_>, Vec<_>), (Vec<_>, Vec<_>, Vec<_>))>::default();
     for op in ops {
-        records.put(&op.new.id.as_str(), 0, &op.new.records);
+        if let Some(body) = rows::body(&op.new.records) {
+            records.0.push(op.new.id.as_str());
+            records.1.push(number(op.new.records.len()));
+            records.2.push(body);
+        }
         for (ask, answer) in &op.new.asks {
             asks.0.push(op.new.id.as_str());
             asks.1.push(ask.as_bytes());
@@ -150,8 +153,8 @@ async fn create(
         .bind(heads.iter().map(|h| h.not_before.map(|at| at.0)).collect::<Vec<_>>())
         .bind(ops.iter().map(|op| bytes(op.token)).collect::<Vec<_>>())
         .bind(beside_others);
-    let sql = records.bind_by_name(sql).bind(asks.0).bind(asks.1).bind(asks.2);
-    let made = session.rows(sql).await?;
+    let sql = sql.bind(records.0).bind(records.1).bind(records.2);
+    let made = session.rows(sql.bind(asks.0).bind(asks.1).bind(asks.2)).await?;
     made.iter().map(|row| Ok((row.try_get(0)?, Timestamp(row.try_get(1)?)))).collect()
 }
 
@@ -245,7 +248,7 @@ async fn supersede(
     let (mut records, mut stopped) = (Records::default(), Vec::new());
     for (mut row, now) in others {
         if rules::is_superseded_by(&row.head, order) {
-            records.put(&row.n, row.head.version, [&op.new.superseded]);
+            records.put(row.n, row.head.version, &op.new.superseded);
             rules::stop(&mut row.head, RunStatus::Superseded, now);
             stopped.push(row.head.id.clone());
             changed.push(row);

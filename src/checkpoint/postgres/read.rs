@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use sqlx::{Postgres as Server, QueryBuilder, Row as _, postgres::PgRow};
 
-use super::codec::{COLUMNS, Row, columns, millis, number, status};
+use super::codec::{COLUMNS, Row, columns, millis, number, status, whole};
 use crate::{
+    checkpoint::{codec::Decoded, pack::Pack},
     db::{
         DbError, Postgres,
         postgres::{Repeat, work},
@@ -22,9 +23,9 @@ pub(super) async fn head(db: &Postgres, run: &RunId) -> Result<Option<Head>, DbE
 const LOAD: &str = concat!(
     "SELECT ",
     columns!(),
-    ", NULL::bytea, NULL::bytea, 0::bigint AS seq FROM verdict.run WHERE id = $1 UNION ALL \
+    ", NULL::bytea, 0::bigint AS seq FROM verdict.run WHERE id = $1 UNION ALL \
      SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
-     NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, meta, payload, seq FROM verdict.record \
+     NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, body, seq FROM verdict.record \
      WHERE run = (SELECT n FROM verdict.run WHERE id = $1) AND seq > $2 ORDER BY seq"
 );
 
@@ -39,17 +40,25 @@ pub(super) async fn load(
             let sql = sqlx::query(LOAD).bind(run.as_str()).bind(number(after));
             let rows = session.rows(sql).await?;
             let Some((head, records)) = rows.split_first() else { return Ok(None) };
-            let records = records.iter().map(record).collect::<Result<_, sqlx::Error>>()?;
-            Ok(Some((Row::read(head)?.head, records)))
+            let mut behind = Vec::new();
+            for row in records {
+                behind.extend(appended(row, after)?);
+            }
+            Ok(Some((Row::read(head)?.head, behind)))
         }),
     )
     .await
 }
 
-fn record(row: &PgRow) -> Result<StoredRecord, sqlx::Error> {
-    let meta: Vec<u8> = row.try_get(COLUMNS)?;
-    let payload: Option<Vec<u8>> = row.try_get(COLUMNS + 1)?;
-    Ok(StoredRecord { meta: meta.into(), payload: payload.map(Into::into) })
+/// Those records of an append that have a number behind `after`.
+fn appended(row: &PgRow, after: u64) -> Decoded<impl Iterator<Item = StoredRecord> + use<>> {
+    let body: Vec<u8> = row.try_get(COLUMNS)?;
+    let last: u64 = whole(row, COLUMNS + 1)?;
+    let pack = Pack::decode(body.into())
+        .ok_or_else(|| sqlx::Error::Decode(format!("records up to {last} are cut off").into()))?;
+    let behind = usize::try_from(last.saturating_sub(after)).unwrap_or(usize::MAX);
+    let known = pack.records.len().saturating_sub(behind);
+    Ok(pack.records.into_iter().skip(known))
 }
 
 pub(super) async fn list(db: &Postgres, filter: &RunFilter) -> Result<Vec<Head>, DbError> {
@@ -68,8 +77,8 @@ pub(super) async fn list(db: &Postgres, filter: &RunFilter) -> Result<Vec<Head>,
     .await
 }
 
-/// The runs of a subject or prefix are few, and sorted. All others are read in order from an index;
-/// where the statuses are named, each from its own, and merged.
+/// The runs of a subject or prefix are few, and sorted. All others are read in order from an index, those
+/// of each status by themselves, and merged: one index less to keep up for an order without statuses.
 fn listing(filter: &RunFilter) -> QueryBuilder<Server> {
     let mut sql = QueryBuilder::new("");
     if filter.subject.is_some() || filter.id_prefix.is_some() {
@@ -77,11 +86,6 @@ fn listing(filter: &RunFilter) -> QueryBuilder<Server> {
         sql.push("WITH few AS MATERIALIZED (");
         branch(&mut sql, filter, &filter.statuses);
         sql.push(") SELECT * FROM few");
-        ordered(&mut sql, filter);
-        return sql;
-    }
-    if filter.statuses.is_empty() && filter.workflow.is_none() {
-        branch(&mut sql, filter, &[]);
         ordered(&mut sql, filter);
         return sql;
     }

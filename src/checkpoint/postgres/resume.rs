@@ -31,7 +31,7 @@ pub(super) async fn resume(
             return Ok(Some(refused));
         }
         let mut records = Records::default();
-        records.put(&row.n, row.head.version, [record]);
+        records.put(row.n, row.head.version, record);
         let answer = (row.n, interrupt, &value[..]);
         let number = rules::resume(&mut row.head, now);
         if rows::change(db, Repeat::Never, row, &records, Some(answer)).await? {
@@ -71,7 +71,7 @@ pub(super) async fn cancel(
             return Ok(Cancelled::Final(row.head.status));
         }
         let mut records = Records::default();
-        records.put(&row.n, row.head.version, [record]);
+        records.put(row.n, row.head.version, record);
         rules::stop(&mut row.head, RunStatus::Cancelled, now);
         if rows::change(db, Repeat::Never, row, &records, None).await? {
             return Ok(Cancelled::Done);

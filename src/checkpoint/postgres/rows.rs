@@ -7,6 +7,7 @@ use sqlx::Row as _;
 use super::codec::{COLUMNS, Row, columns, number, status};
 use crate::{
     base::Timestamp,
+    checkpoint::pack::Pack,
     db::{
         DbError, Postgres,
         postgres::{Repeat, Session, Sql, work},
@@ -41,42 +42,30 @@ pub(super) async fn look(db: &Postgres, id: &str) -> Result<Option<Seen>, DbErro
     db.call(Repeat::Harmless, work!(|session| Ok(find(session, &[id]).await?.remove(id)))).await
 }
 
-/// Records on their way to a table: to which run, or place in a list, and as which number.
+/// Single records on their way to runs: to which, and as which number.
 #[derive(Default)]
-pub(super) struct Records<'r, K> {
-    keys: Vec<K>,
+pub(super) struct Records {
+    runs: Vec<i64>,
     numbers: Vec<i64>,
-    meta: Vec<&'r [u8]>,
-    payload: Vec<Option<&'r [u8]>>,
+    bodies: Vec<Vec<u8>>,
 }
 
-impl<'r, K: Clone> Records<'r, K> {
-    /// Gives `records` the numbers behind `version`.
-    pub(super) fn put(
-        &mut self,
-        key: &K,
-        version: u64,
-        records: impl IntoIterator<Item = &'r StoredRecord>,
-    ) {
-        for (seq, record) in (version + 1..).zip(records) {
-            self.keys.push(key.clone());
-            self.numbers.push(number(seq));
-            self.meta.push(&record.meta);
-            self.payload.push(record.payload.as_deref());
-        }
+impl Records {
+    /// Gives `record` the number behind `version`.
+    pub(super) fn put(&mut self, run: i64, version: u64, record: &StoredRecord) {
+        self.runs.push(run);
+        self.numbers.push(number(version + 1));
+        self.bodies.push(Pack::encode(std::slice::from_ref(record), &[]));
+    }
+
+    fn bind<'q>(&self, sql: Sql<'q>) -> Sql<'q> {
+        sql.bind(&self.runs).bind(&self.numbers).bind(&self.bodies)
     }
 }
 
-impl<'r> Records<'r, i64> {
-    pub(super) fn bind<'q>(&self, sql: Sql<'q>) -> Sql<'q> {
-        sql.bind(&self.keys).bind(&self.numbers).bind(&self.meta).bind(&self.payload)
-    }
-}
-
-impl<'r> Records<'r, &'r str> {
-    pub(super) fn bind_by_name<'q>(&self, sql: Sql<'q>) -> Sql<'q> {
-        sql.bind(&self.keys).bind(&self.numbers).bind(&self.meta).bind(&self.payload)
-    }
+/// The records of one append as its row has them; none when there are none.
+pub(super) fn body(records: &[StoredRecord]) -> Option<Vec<u8>> {
+    (!records.is_empty()).then(|| Pack::encode(records, &[]))
 }
 
 /// What can change in a head without an append, on the condition that the row is as it was read.
@@ -88,12 +77,11 @@ const SAVE: &str = "WITH saved AS (\
      $7::bytea[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bytea[]) \
      AS v(n, revision, place, status, version, epoch, owner, expires, not_before, updated_at, token) \
      WHERE r.n = v.n AND r.xmin::text = v.revision RETURNING r.n), \
-     added AS (INSERT INTO verdict.record (run, seq, meta, payload) \
-     SELECT x.run, x.seq, x.meta, x.payload \
-     FROM unnest($12::bigint[], $13::bigint[], $14::bytea[], $15::bytea[]) \
-     AS x(run, seq, meta, payload) JOIN saved ON saved.n = x.run), \
-     answered AS (UPDATE verdict.ask AS a SET answer = $18 FROM saved \
-     WHERE a.run = saved.n AND a.run = $16 AND a.id = $17) \
+     added AS (INSERT INTO verdict.record (run, seq, body) SELECT x.run, x.seq, x.body \
+     FROM unnest($12::bigint[], $13::bigint[], $14::bytea[]) AS x(run, seq, body) \
+     JOIN saved ON saved.n = x.run), \
+     answered AS (UPDATE verdict.ask AS a SET answer = $17 FROM saved \
+     WHERE a.run = saved.n AND a.run = $15 AND a.id = $16) \
      SELECT n FROM saved";
 
 /// An answer to an interrupt: the run's number, the interrupt, the value.
@@ -104,7 +92,7 @@ pub(super) type Answered<'r> = (i64, &'r str, &'r [u8]);
 pub(super) async fn save(
     session: &mut Session<'_, '_>,
     rows: &[Row],
-    records: &Records<'_, i64>,
+    records: &Records,
     answer: Option<Answered<'_>>,
 ) -> Result<bool, sqlx::Error> {
     let heads = || rows.iter().map(|row| &row.head);
@@ -135,7 +123,7 @@ pub(super) async fn change(
     db: &Postgres,
     repeat: Repeat,
     row: Row,
-    records: &Records<'_, i64>,
+    records: &Records,
     answer: Option<Answered<'_>>,
 ) -> Result<bool, DbError> {
     let rows = &[row];

@@ -1,8 +1,14 @@
 //! Operations that arrive together run together.
+//!
+//! One large group costs the server less than two small ones. So a second lane is used only when more
+//! is under way than one group takes, a third when more than two take, and so on.
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use tokio::sync::{mpsc, oneshot};
@@ -24,7 +30,8 @@ pub trait Lane: Send + Sync + 'static {
     /// What it is answered with.
     type Answer: Send + 'static;
 
-    /// Operations of the same key are never in two groups at once, and stay in order.
+    /// Operations of the same key stay in one lane, and so in order, unless the number of lanes in use
+    /// changes between them: whoever needs the order awaits the first before sending the second.
     fn key(op: &Self::Op) -> &str;
 
     /// Runs `ops` in the order they were sent; answers one for one.
@@ -42,12 +49,14 @@ struct Envelope<L: Lane> {
 /// The ways into a lane. While one group is under way, the next gathers.
 pub struct Lanes<L: Lane> {
     inboxes: Arc<[mpsc::UnboundedSender<Envelope<L>>]>,
+    under_way: Arc<AtomicUsize>,
     name: Arc<str>,
 }
 
 impl<L: Lane> Clone for Lanes<L> {
     fn clone(&self) -> Self {
-        Self { inboxes: self.inboxes.clone(), name: self.name.clone() }
+        let (inboxes, under_way) = (self.inboxes.clone(), self.under_way.clone());
+        Self { inboxes, under_way, name: self.name.clone() }
     }
 }
 
@@ -58,14 +67,16 @@ impl<L: Lane> std::fmt::Debug for Lanes<L> {
 }
 
 impl<L: Lane> Lanes<L> {
-    /// So many groups at once. Must be called inside a Tokio runtime, which then carries them.
+    /// At most so many groups at once. Must be called inside a Tokio runtime, which then carries them.
     pub fn new(db: &Postgres, side_by_side: usize) -> Self {
+        let under_way = Arc::<AtomicUsize>::default();
         let start = |_| {
             let (sender, inbox) = mpsc::unbounded_channel();
-            db.lanes.spawn(serve::<L>(db.clone(), inbox));
+            db.lanes.spawn(serve::<L>(db.clone(), inbox, under_way.clone()));
             sender
         };
-        Self { inboxes: (0..side_by_side.max(1)).map(start).collect(), name: db.name.clone() }
+        let inboxes = (0..side_by_side.max(1)).map(start).collect();
+        Self { inboxes, under_way, name: db.name.clone() }
     }
 
     /// Sends an operation, before this call returns; the future waits for its answer. Dropping the
@@ -80,7 +91,8 @@ impl<L: Lane> Lanes<L> {
         let (reply, answer) = oneshot::channel();
         let mut hasher = DefaultHasher::new();
         L::key(&op).hash(&mut hasher);
-        let at = hasher.finish() % self.inboxes.len() as u64;
+        let groups = self.under_way.fetch_add(1, Ordering::Relaxed) / GROUP + 1;
+        let at = hasher.finish() % groups.min(self.inboxes.len()) as u64;
         let inbox = usize::try_from(at).ok().and_then(|at| self.inboxes.get(at));
         let sent = inbox.is_some_and(|inbox| inbox.send(Envelope { op, reply }).is_ok());
         let name = self.name.clone();
@@ -96,7 +108,11 @@ impl<L: Lane> Lanes<L> {
 
 /// Runs until nobody can send any more, or the database is being closed; what was sent before is
 /// done.
-async fn serve<L: Lane>(db: Postgres, mut inbox: mpsc::UnboundedReceiver<Envelope<L>>) {
+async fn serve<L: Lane>(
+    db: Postgres,
+    mut inbox: mpsc::UnboundedReceiver<Envelope<L>>,
+    under_way: Arc<AtomicUsize>,
+) {
     let mut arrived = Vec::with_capacity(GROUP);
     loop {
         let more = tokio::select! {
@@ -110,6 +126,7 @@ async fn serve<L: Lane>(db: Postgres, mut inbox: mpsc::UnboundedReceiver<Envelop
             return;
         }
         group::<L>(&db, arrived.drain(..)).await;
+        under_way.fetch_sub(more, Ordering::Relaxed);
     }
 }
 

@@ -1,7 +1,7 @@
-//! Records as one string of bytes: those of one append are one document, or few.
+//! Records as one string of bytes: those of one append are one row, or one document.
 //!
-//! Each item is a tag, then its byte strings, each led by its length. An answer to an interrupt
-//! stands beside the record it came with.
+//! Each item is a tag, then its byte strings, each led by its length. Where a store keeps answers to
+//! interrupts with the records, they stand beside the record they came with.
 
 use bytes::{Buf, Bytes};
 
@@ -18,20 +18,33 @@ pub(super) struct Pack {
     pub answers: Vec<Bytes>,
 }
 
+/// A length goes seven bits at a time, the low ones first; the eighth says that more follow.
 fn put(out: &mut Vec<u8>, bytes: &[u8]) {
-    out.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+    let mut length = bytes.len();
+    while length >= 0x80 {
+        out.push((length & 0x7f) as u8 | 0x80);
+        length >>= 7;
+    }
+    out.push(length as u8);
     out.extend_from_slice(bytes);
 }
 
 fn take(from: &mut Bytes) -> Option<Bytes> {
-    let length = usize::try_from(from.try_get_u64_le().ok()?).ok()?;
-    (length <= from.len()).then(|| from.split_to(length))
+    let mut length = 0;
+    for shift in (0..usize::BITS).step_by(7) {
+        let byte = from.try_get_u8().ok()?;
+        length |= usize::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return (length <= from.len()).then(|| from.split_to(length));
+        }
+    }
+    None
 }
 
 impl Pack {
     pub(super) fn encode(records: &[StoredRecord], answers: &[&[u8]]) -> Vec<u8> {
         let payload = |record: &StoredRecord| record.payload.as_ref().map_or(0, Bytes::len);
-        let sizes = records.iter().map(|record| record.meta.len() + payload(record) + 17);
+        let sizes = records.iter().map(|record| record.meta.len() + payload(record) + 9);
         let mut out = Vec::with_capacity(sizes.sum());
         for record in records {
             out.push(if record.payload.is_some() { FULL } else { BARE });
@@ -76,12 +89,15 @@ mod tests {
             StoredRecord { meta: Bytes::new(), payload: None },
             StoredRecord { meta: "m".into(), payload: Some(Bytes::new()) },
             StoredRecord { meta: "\0".into(), payload: Some(vec![255; 300].into()) },
+            StoredRecord { meta: vec![7; 127].into(), payload: Some(vec![8; 1 << 21].into()) },
         ];
         let bytes = Bytes::from(Pack::encode(&records, &[b"yes", b""]));
         let answers = vec!["yes".into(), Bytes::new()];
         assert_eq!(Pack::decode(bytes.clone()), Some(Pack { records, answers }));
         assert_eq!(Pack::decode(Bytes::new()), Some(Pack::default()));
         assert_eq!(Pack::decode(bytes.slice(..bytes.len() - 3)), None);
-        assert_eq!(Pack::decode(vec![9, 0, 0, 0, 0, 0, 0, 0, 0].into()), None);
+        assert_eq!(Pack::decode(vec![9, 0].into()), None, "no such tag");
+        assert_eq!(Pack::decode(vec![0; 1].into()), None, "no length");
+        assert_eq!(Pack::decode([&[0][..], &[0xff; 12]].concat().into()), None, "no end of it");
     }
 }
