@@ -57,17 +57,27 @@ fn in_file(compared: &Compared<'_>, both: Both<'_>) -> Vec<Claim> {
     else {
         return Vec::new();
     };
+    // One that looks at what it was given takes more than it says.
+    let looks = |t: &Token<'_>| matches!(t.text, "typeof" | "arguments" | "func_get_args");
     let Some(target) = Target::of(head, both) else { return Vec::new() };
+    if head.of(&both.head.body).iter().any(looks) {
+        return Vec::new();
+    }
     let broken = |call: &&Call| {
         let passed =
             target.is_called(head, call).then(|| passed(head.of(&call.arguments))).flatten();
-        passed.is_some_and(|p| fits(compared.language, &before, &now, &p))
+        passed.is_some_and(|p| is_broken(compared.language, &before, &now, &p))
     };
     head.calls.iter().filter(broken).map(|call| claim(compared, both, call)).collect()
 }
 
 /// Whether the call fitted before and does not now.
-fn fits(language: Lang, before: &Signature<'_>, now: &Signature<'_>, passed: &Passed<'_>) -> bool {
+fn is_broken(
+    language: Lang,
+    before: &Signature<'_>,
+    now: &Signature<'_>,
+    passed: &Passed<'_>,
+) -> bool {
     if language != Lang::Known(S::JavaScript) {
         let php = language == Lang::Known(S::Php);
         return before.takes(passed, php) && !now.takes(passed, php);
@@ -80,7 +90,7 @@ fn fits(language: Lang, before: &Signature<'_>, now: &Signature<'_>, passed: &Pa
     let kept =
         before.positions.iter().filter(|(n, _)| now.positions.iter().any(|(m, _)| m == n)).count();
     let others = before.positions.len().min(now.positions.len());
-    whole && shifted && !renamed && kept == others && kept > 0
+    whole && shifted && !renamed && kept == others && passed.positions > 1
 }
 
 impl Signature<'_> {

@@ -1,5 +1,7 @@
 //! A close taken away while the opening stays.
 
+use ast_grep_language::SupportLang as S;
+
 use super::{
     Claim, Unless,
     about::CLOSE,
@@ -7,6 +9,7 @@ use super::{
     syntax::{Token, same},
     words,
 };
+use crate::analysis::Lang;
 
 pub(super) fn look(compared: &Compared<'_>) -> Vec<Claim> {
     if compared.test || compared.pair.removed.is_empty() {
@@ -54,15 +57,26 @@ fn unwrapped(compared: &Compared<'_>, both: Both<'_>) -> Option<Claim> {
         });
         let Some((at, found)) = plain else { continue };
         let now = found[0].line;
-        let tried = new[at.saturating_sub(8)..at]
-            .windows(2)
-            .any(|w| w[0].text == "try" && w[1].text == "(");
-        if !compared.added(now) || tried || handed_on(new, name) {
+        if !compared.added(now) || is_tried(&new[..at]) || handed_on(compared, new, name) {
             continue;
         }
         return Some(claim(compared, name, line, now));
     }
     None
+}
+
+/// Whether the tokens end in the parentheses of a `try`.
+fn is_tried(before: &[Token<'_>]) -> bool {
+    let mut depth = 0_i32;
+    let open = before.iter().rposition(|t| {
+        match t.text {
+            ")" => depth += 1,
+            "(" => depth -= 1,
+            _ => {}
+        }
+        depth < 0
+    });
+    open.and_then(|o| o.checked_sub(1)).is_some_and(|at| before[at].text == "try")
 }
 
 /// What a construct that closes by itself opens: the name, the opening's tokens, the line.
@@ -119,7 +133,7 @@ fn call_gone(compared: &Compared<'_>, both: Both<'_>) -> Option<Claim> {
     // Lines about it that went and did not close it: it is another thing now.
     let more =
         old.iter().any(|t| t.text == name && compared.removed(t.line) && !lines.contains(&t.line));
-    if touched || more || handed_on(new, name) {
+    if touched || more || handed_on(compared, new, name) {
         return None;
     }
     let at = new.iter().enumerate().position(|(at, t)| t.text == name && opens(new, at))?;
@@ -162,19 +176,20 @@ fn opens(tokens: &[Token<'_>], at: usize) -> bool {
     before && rest.contains(&"(") && !at.checked_sub(1).is_some_and(|b| tokens[b].text == ".")
 }
 
-/// Whether somebody else may close it: it is returned, kept, or passed on as it is.
-fn handed_on(tokens: &[Token<'_>], name: &str) -> bool {
+/// Whether somebody else may close it: it is returned, kept, or passed on as it is. In C every use
+/// passes it on.
+fn handed_on(compared: &Compared<'_>, tokens: &[Token<'_>], name: &str) -> bool {
+    let c = matches!(compared.language, Lang::Known(S::C));
+    let hands = |before: &str| match before {
+        "return" | "=" | ":=" | "yield" | ":" | "=>" | "{" | "[" => true,
+        "(" | "," | "&" => !c,
+        _ => false,
+    };
     tokens.iter().enumerate().any(|(at, t)| {
         let before = at.checked_sub(1).and_then(|b| tokens.get(b)).map_or("", |t| t.text);
         let after = tokens.get(at + 1).map_or("", |t| t.text);
-        t.text == name
-            && !matches!(after, "." | "->" | "=" | ":=" | "[")
-            && matches!(
-                before,
-                "return" | "=" | ":=" | "yield" | "(" | "," | ":" | "&" | "=>" | "{" | "["
-            )
-            && !matches!(after, "," if before == "" )
-            && !opens(tokens, at)
+        let used = matches!(after, "." | "->" | "=" | ":=" | "[");
+        t.text == name && !used && hands(before) && !opens(tokens, at)
     })
 }
 

@@ -4,7 +4,7 @@ use std::{collections::HashSet, ops::Range};
 
 use super::{
     About, Pair,
-    syntax::{Function, Syntax, Token},
+    syntax::{Function, Syntax, Token, same},
 };
 use crate::analysis::{Confidence, Finding, Lang, LineSet, Side, Source, finding::quote, globs};
 
@@ -51,16 +51,20 @@ impl<'a> Compared<'a> {
             || in_set(self.pair.added, self.head.line_span(&both.head.all))
     }
 
-    /// Where the head's function still has most of what the tokens `rest` of the base's said:
-    /// the line of the first of them.
+    /// Where the head's function still says most of what the tokens `rest` of the base's said,
+    /// line by line and however indented: the line of the first of them.
     pub(super) fn stays(&self, both: Both<'_>, rest: &[Token<'_>]) -> Option<u32> {
-        let names = rest.iter().filter(|t| t.name).count();
-        let kept: Vec<u32> =
-            rest.iter().filter(|t| t.name && !self.removed(t.line)).map(|t| t.line).collect();
-        let first = *kept.first().filter(|_| kept.len() >= 3 && kept.len() * 4 >= names * 3)?;
-        let text = self.base.lines.get(first)?;
-        let (start, end) = self.head.line_span(&both.head.body);
-        (start..=end).find(|l| self.head.lines.get(*l) == Some(text))
+        let now: Vec<&[Token<'_>]> = by_line(self.head.of(&both.head.all)).collect();
+        let names = |line: &[Token<'_>]| line.iter().filter(|t| t.name).count();
+        let (mut all, mut kept, mut first) = (0, 0, None);
+        for line in by_line(rest).filter(|line| names(line) > 0) {
+            all += names(line);
+            if let Some(found) = now.iter().find(|n| same(n, line)) {
+                kept += names(line);
+                first = first.or(found.first().map(|t| t.line));
+            }
+        }
+        first.filter(|_| kept >= 3 && kept * 4 >= all * 3)
     }
 
     /// Whether a line of the base is gone.
@@ -122,6 +126,11 @@ impl<'a> Compared<'a> {
             source: Source::Check,
         }
     }
+}
+
+/// The tokens of each line.
+fn by_line<'s, 't>(tokens: &'s [Token<'t>]) -> impl Iterator<Item = &'s [Token<'t>]> {
+    tokens.chunk_by(|a, b| a.line == b.line)
 }
 
 /// What a finding says beyond what its check always says.

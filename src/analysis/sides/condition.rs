@@ -62,7 +62,12 @@ fn rest<'t>(syntax: &Syntax<'t>, conditional: &Conditional) -> Vec<&'t str> {
     let function = syntax.function_at(conditional.condition.start);
     let before = syntax.of(&(conditional.all.start..conditional.condition.start));
     let after = syntax.of(&(conditional.condition.end..conditional.all.end));
-    let texts = |tokens: &[Token<'t>]| tokens.iter().map(|t| t.text).collect::<Vec<_>>();
+    let plain = |word: &'t str| match word {
+        "unless" => "if",
+        "until" => "while",
+        word => word,
+    };
+    let texts = |tokens: &[Token<'t>]| tokens.iter().map(|t| plain(t.text)).collect::<Vec<_>>();
     let mut rest = vec![if function.is_some() { "in a function" } else { "" }];
     rest.extend(texts(before));
     rest.push("condition");
@@ -89,8 +94,10 @@ fn is_turned(compared: &Compared<'_>, before: &Conditional, now: &Conditional) -
     let (first, last) = compared.base.line_span(&before.condition);
     compared.pair.removed.first_in(first, last).is_some()
         && named(&compared.base, before) == named(&compared.head, now)
-        && !same(base, head)
-        && flipped(&bare(base), &bare(head))
+        && match before.inverted == now.inverted {
+            true => !same(base, head) && flipped(&bare(base), &bare(head)),
+            false => same(base, head),
+        }
 }
 
 /// Whether one operator or one negation makes the difference.

@@ -24,8 +24,9 @@ pub(super) fn look(compared: &Compared<'_>) -> Vec<Claim> {
             if !(first..=last).all(|l| compared.added(l)) || !TOKENS.contains(&pair[1].len()) {
                 continue;
             }
-            let before = at.checked_sub(1).map(|b| &block[b]);
-            if let Some(left) = left_behind(head, before, &pair[0], &pair[1]) {
+            let others = [at.checked_sub(1), Some(at + 2)];
+            let others: Vec<_> = others.iter().flatten().filter_map(|i| block.get(*i)).collect();
+            if let Some(left) = left_behind(head, &others, &pair[0], &pair[1]) {
                 claims.push(claim(compared, &pair[0], &left));
             }
         }
@@ -48,7 +49,7 @@ struct Left<'t> {
 /// The one name of `b`, a copy of `a`, that was not changed as the others were.
 fn left_behind<'t>(
     head: &Syntax<'t>,
-    before: Option<&Range<usize>>,
+    others: &[&Range<usize>],
     a: &Range<usize>,
     b: &Range<usize>,
 ) -> Option<Left<'t>> {
@@ -79,7 +80,7 @@ fn left_behind<'t>(
         }
         let Some(expected) = substituted(y.text, from, to) else { continue };
         // A name that nobody uses was not forgotten.
-        if !known(head, b.start, &expected) {
+        if !known(head, b.start + index, &expected) {
             continue;
         }
         if left.replace((index, expected)).is_some() {
@@ -87,7 +88,7 @@ fn left_behind<'t>(
         }
     }
     let (index, expected) = left?;
-    if shared(head, before, a, index) {
+    if others.iter().any(|other| shared(head, other, a, index)) {
         return None;
     }
     Some(Left { at: b.start + index, is: new[index].text, expected, from, to })
@@ -115,24 +116,28 @@ fn substituted(name: &str, from: &str, to: &str) -> Option<String> {
     places.next().is_none().then(|| format!("{}{to}{}", &name[..at], &name[at + from.len()..]))
 }
 
-/// Whether a name stands in the same function at all.
+/// Whether `name` in place of the token at `at` would mean something: it stands in the same
+/// function, as a member of the same thing where that token is a member.
 fn known(head: &Syntax<'_>, at: usize, name: &str) -> bool {
     let around = match head.function_at(at) {
         Some(function) => &head.functions[function].all,
         None => &(0..head.tokens.len()),
     };
-    head.of(around).iter().any(|t| t.name && t.text == name)
+    let member = |t: &Token<'_>| matches!(t.text, "." | "->" | "::" | "?.");
+    let owner = at.checked_sub(2).map(|first| &head.tokens[first..at]).filter(|o| member(&o[1]));
+    match owner {
+        Some(owner) => head.tokens.windows(3).any(|w| same(&w[..2], owner) && w[2].text == name),
+        None => {
+            let tokens = head.of(around);
+            let free = |at: usize| at == 0 || !member(&tokens[at - 1]);
+            tokens.iter().enumerate().any(|(at, t)| t.name && t.text == name && free(at))
+        }
+    }
 }
 
-/// Whether the statement before has the same name in the same place: then it is common to all.
-fn shared(
-    head: &Syntax<'_>,
-    before: Option<&Range<usize>>,
-    a: &Range<usize>,
-    index: usize,
-) -> bool {
-    let Some(before) = before else { return false };
-    let (one, two) = (head.of(before), head.of(a));
+/// Whether a statement next to both has the same name in the same place: then it is common to all.
+fn shared(head: &Syntax<'_>, other: &Range<usize>, a: &Range<usize>, index: usize) -> bool {
+    let (one, two) = (head.of(other), head.of(a));
     one.len() == two.len() && one[index].text == two[index].text
 }
 

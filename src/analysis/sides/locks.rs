@@ -55,7 +55,12 @@ fn lock_gone(compared: &Compared<'_>, both: Both<'_>) -> Option<Claim> {
         return None;
     }
     let rest = base.of(&(both.base.all.start + step.at + 1..both.base.body.end));
-    let rest: Vec<Token<'_>> = rest.iter().filter(|t| !gives_back(t.text)).copied().collect();
+    let after = |t: &&Token<'_>| {
+        step.at < both.base.parameters.start - both.base.all.start || t.line > step.line
+    };
+    let back: Vec<u32> = rest.iter().filter(|t| gives_back(t.text)).map(|t| t.line).collect();
+    let rest = rest.iter().filter(after).filter(|t| !back.contains(&t.line));
+    let rest: Vec<Token<'_>> = rest.copied().collect();
     let line = compared.stays(both, &rest)?;
     let said = Said::body(format!(
         "Line {} of the base took `{}` around this. That is gone, what it protected stays, and the \

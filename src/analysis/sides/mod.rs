@@ -47,7 +47,7 @@ use std::{
 
 pub use self::about::{About, CHECKS};
 use self::compared::Compared;
-use super::{Finding, Lang, LineSet, Lines};
+use super::{Finding, Lang, LineSet, Lines, globs};
 
 /// Both sides of one changed file, secrets masked in both.
 #[derive(Debug, Clone, Copy)]
@@ -176,10 +176,12 @@ fn traces(pair: Pair<'_>) -> Traces {
         traces.named.extend(words::names(line).map(digest));
     }
     let base = Lines::new(pair.base);
-    let removed = base.touched(pair.removed).filter_map(|(_, line)| words::defined(line));
+    // In a test they are its own values.
+    let typed = !globs::is_test(pair.path);
+    let removed = base.touched(pair.removed).filter_map(|(_, line)| words::defined(line, typed));
     let mut gone: HashSet<u64> = removed.map(digest).collect();
     for (_, line) in head.touched(pair.added) {
-        if let Some(name) = words::defined(line) {
+        if let Some(name) = words::defined(line, typed) {
             gone.remove(&digest(name));
         }
     }

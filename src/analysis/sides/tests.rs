@@ -11,7 +11,7 @@ use super::{
     compared::{Compared, Said},
     syntax::{Syntax, Token},
 };
-use crate::analysis::{Finding, Lang, checks::At, globs};
+use crate::analysis::{Finding, Lang, checks::At};
 
 /// A test with a name.
 #[derive(Debug, Clone)]
@@ -102,7 +102,7 @@ fn removed(compared: &Compared<'_>, old: &[Test], new: &[Test]) -> Option<Claim>
         })
         .collect();
     let first = gone.first()?;
-    let calls: Vec<String> = gone.iter().flat_map(|t| used(base, &t.all)).collect();
+    let calls: Vec<String> = gone.iter().flat_map(|t| used(base, t)).collect();
     let more = match gone.len() {
         1 => String::new(),
         count => format!(" So are {} others in this file.", count - 1),
@@ -117,9 +117,11 @@ fn removed(compared: &Compared<'_>, old: &[Test], new: &[Test]) -> Option<Claim>
     Some(Claim { finding, unless })
 }
 
-/// The names a test uses.
-fn used(base: &Syntax<'_>, span: &Range<usize>) -> Vec<String> {
-    let names = base.of(span).iter().filter(|t| t.name).map(|t| t.text.to_owned());
+/// The names a test uses, its own aside.
+fn used(base: &Syntax<'_>, test: &Test) -> Vec<String> {
+    let own = test.name.rsplit('.').next().unwrap_or("");
+    let names = base.of(&test.all).iter().filter(|t| t.name && t.text != own);
+    let names = names.map(|t| t.text.to_owned());
     names.collect::<HashSet<_>>().into_iter().collect()
 }
 
@@ -233,9 +235,4 @@ pub fn file_removed(path: &str, subject: &str) -> Finding {
         TEST_FILE.title,
         &body,
     )
-}
-
-/// Whether a path is one of tests, by convention.
-pub fn is_test(path: &str) -> bool {
-    globs::is_test(path)
 }

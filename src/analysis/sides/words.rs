@@ -13,9 +13,9 @@ pub(super) fn names(line: &str) -> impl Iterator<Item = &str> {
     split.filter(|w| w.starts_with(|c: char| c.is_alphabetic() || c == '_'))
 }
 
-/// The name that a line defines, as far as one line shows it.
-pub(super) fn defined(line: &str) -> Option<&str> {
-    let mut words = names(line).peekable();
+/// The name of the function or type that a line defines, as far as one line shows it; with
+/// `typed` also what stands behind a type or the like.
+pub(super) fn defined(line: &str, typed: bool) -> Option<&str> {
     let keywords = [
         "def",
         "fn",
@@ -31,16 +31,10 @@ pub(super) fn defined(line: &str) -> Option<&str> {
         "type",
         "object",
     ];
-    while let Some(word) = words.next() {
-        if keywords.contains(&word) {
-            return words.next();
-        }
-        let kept = ["void", "int", "bool", "boolean", "String", "string", "const", "let", "var"];
-        if kept.contains(&word) {
-            return words.next();
-        }
-    }
-    None
+    let types = ["void", "int", "bool", "boolean", "String", "string", "const", "let", "var"];
+    let mut words = names(line);
+    words.find(|word| keywords.contains(word) || typed && types.contains(word))?;
+    words.next()
 }
 
 /// Whether a name speaks of permissions or of a login.

@@ -127,9 +127,10 @@ async fn read_all(
     for batch in batches(files, &deps.limits) {
         let blobs: Vec<String> = batch.iter().map(|f| f.head.blob.clone()).collect();
         let contents = deps.forge.contents(range, &blobs, deps.limits.file_bytes).await?;
-        let mut bases = bases(deps, range, batch).await?;
+        let bases = bases(deps, range, batch).await?;
         let work = batch.iter().zip(contents).map(|(file, head)| {
-            let base = bases.remove(&file.base.blob);
+            // Not taken out: two files may have been copies of each other.
+            let base = bases.get(&file.base.blob).cloned();
             one(deps, &rules, file, Sides { head, base })
         });
         readings.extend(join_all(work).await);
