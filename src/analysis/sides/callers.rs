@@ -215,11 +215,8 @@ fn signature<'t>(
             ["**", ..] => signature.more_named = true,
             // A block, or a value taken apart.
             ["&" | "{" | "[", ..] => return None,
-            [name, ":", ..] if !python => {
-                // A keyword of Ruby's.
-                let _ = name;
-                return None;
-            }
+            // A keyword of Ruby's.
+            [_, ":", ..] if !python => return None,
             _ if texts.contains(&"...") => signature.more = true,
             _ => {
                 let named = if python { part.first() } else { part.iter().rev().find(|t| t.name) };

@@ -156,10 +156,12 @@ fn closed<'t>(tokens: &[Token<'t>]) -> Vec<(&'t str, u32)> {
             if own && root < at && at - root <= 4 {
                 found.push((tokens[root].text, token.line));
             }
-        } else if matches!(token.text, "fclose" | "close") && called && !method {
-            if let Some(name) = tokens.get(at + 2).filter(|t| t.name) {
-                found.push((name.text, token.line));
-            }
+        } else if matches!(token.text, "fclose" | "close")
+            && called
+            && !method
+            && let Some(name) = tokens.get(at + 2).filter(|t| t.name)
+        {
+            found.push((name.text, token.line));
         }
     }
     found
@@ -173,7 +175,7 @@ fn opens(tokens: &[Token<'_>], at: usize) -> bool {
     let set = rest.iter().position(|w| matches!(*w, "=" | ":="));
     let before = set
         .is_some_and(|s| rest[..s].iter().all(|w| *w == "," || words::names(w).next().is_some()));
-    before && rest.contains(&"(") && !at.checked_sub(1).is_some_and(|b| tokens[b].text == ".")
+    before && rest.contains(&"(") && at.checked_sub(1).is_none_or(|b| tokens[b].text != ".")
 }
 
 /// Whether somebody else may close it: it is returned, kept, or passed on as it is. In C every use

@@ -82,7 +82,7 @@ fn unprotected(
     let (base, head) = (&compared.base, &compared.head);
     let body = base.of(&guard.body);
     let protected = if check.holds_without {
-        (check.explicit && words::exits(body)).then_some(guard.all.end..both.base.body.end)?
+        (check.explicit && words::exits(body)).then(|| after(&base.blocks, &guard.all)).flatten()?
     } else {
         guard.body.clone()
     };
@@ -101,10 +101,24 @@ fn unprotected(
     }
     let statement = statement_around(&base.blocks, used)?;
     let tokens = base.of(&statement);
-    let offset = used - statement.start;
-    let inside = head.of(&both.head.body);
-    let at = inside.windows(tokens.len()).position(|w| same(w, tokens))?;
-    Some(both.head.body.start + at + offset)
+    let places = |span: &Range<usize>, all: &[Token<'_>]| -> Vec<usize> {
+        let reads = all.windows(tokens.len()).enumerate().filter(|(_, w)| same(w, tokens));
+        reads.map(|(at, _)| span.start + at).collect()
+    };
+    let before = places(&both.base.body, base.of(&both.base.body));
+    let now = places(&both.head.body, head.of(&both.head.body));
+    // The same statement elsewhere in the function is another one.
+    let nth = before.iter().position(|at| *at == statement.start)?;
+    let at = now.get(nth).filter(|_| now.len() == before.len())?;
+    Some(at + (used - statement.start))
+}
+
+/// What follows a statement in the block that it stands in.
+fn after(blocks: &[Vec<Range<usize>>], statement: &Range<usize>) -> Option<Range<usize>> {
+    let holds = |s: &&Range<usize>| s.start <= statement.start && statement.end <= s.end;
+    let block = blocks.iter().filter(|b| b.iter().any(|s| holds(&s)));
+    let inner = block.min_by_key(|b| b.iter().find(holds).map_or(usize::MAX, |s| s.len()))?;
+    Some(statement.end..inner.last()?.end)
 }
 
 /// The innermost statement around a token.

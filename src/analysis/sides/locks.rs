@@ -110,7 +110,8 @@ fn taken<'t>(tokens: &[Token<'t>]) -> Vec<Step<'t>> {
             "Lock" | "RLock" | "lock" | "acquire" | "synchronize" | "withLock"
                 if before(1).is_some_and(|t| matches!(t.text, "." | "->")) =>
             {
-                of(before(2).map_or("", |t| t.text)).filter(|s| text(1) == "(" || s.lock != "")
+                of(before(2).map_or("", |t| t.text))
+                    .filter(|s| text(1) == "(" || !s.lock.is_empty())
             }
             "synchronized" | "lock" if text(1) == "(" => of(closing(tokens, at + 1)),
             "synchronized" if before(1).is_none_or(|t| t.text != ".") => of("this"),

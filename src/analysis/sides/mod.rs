@@ -80,10 +80,8 @@ pub struct Claim {
 pub struct Unless {
     /// A check of permissions is added anywhere.
     pub access: bool,
-    /// A test is added, or a file that is no test loses lines that define one of `gone`.
+    /// A test is added, or a file that is no test loses more than it gains.
     pub tests: bool,
-    /// One of these names stands on an added line.
-    pub named: Vec<String>,
     /// The definition of one of these is removed.
     pub gone: Vec<String>,
 }
@@ -91,10 +89,10 @@ pub struct Unless {
 /// What a file contributes to the decision about others' claims. Holds hashes, no text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Traces {
-    named: HashSet<u64>,
     gone: HashSet<u64>,
     access: bool,
     tests: bool,
+    shrinks: bool,
 }
 
 impl Traces {
@@ -144,8 +142,10 @@ pub fn look(pair: Pair<'_>) -> Looked {
         return Looked { traces, ..Looked::default() };
     }
     let compared = Compared::new(pair, language);
-    let claims = LOOKS.iter().flat_map(|look| look(&compared)).collect();
-    Looked { claims, traces }
+    let claims: Vec<Claim> = LOOKS.iter().flat_map(|look| look(&compared)).collect();
+    // Where tests stand beside what they test, it is the tests that went.
+    let shrinks = traces.shrinks && !claims.iter().any(|c| c.unless.tests);
+    Looked { claims, traces: Traces { shrinks, ..traces } }
 }
 
 /// The findings among the claims of a whole change that nothing in it refutes. `sources_gone` says
@@ -154,14 +154,11 @@ pub fn settle<'l>(
     looked: impl Iterator<Item = &'l Looked> + Clone,
     sources_gone: bool,
 ) -> Vec<Finding> {
-    let all = |pick: fn(&Traces) -> &HashSet<u64>, names: &[String]| {
-        names.iter().any(|n| looked.clone().any(|l| pick(&l.traces).contains(&digest(n))))
-    };
+    let any = |says: &dyn Fn(&Traces) -> bool| looked.clone().any(|l| says(&l.traces));
     let refuted = |unless: &Unless| {
-        unless.access && looked.clone().any(|l| l.traces.access)
-            || unless.tests && (sources_gone || looked.clone().any(|l| l.traces.tests))
-            || all(|t| &t.named, &unless.named)
-            || all(|t| &t.gone, &unless.gone)
+        unless.access && any(&|t| t.access)
+            || unless.tests && (sources_gone || any(&|t| t.tests || t.shrinks))
+            || unless.gone.iter().map(digest).any(|name| any(&|t| t.gone.contains(&name)))
     };
     let claims = looked.clone().flat_map(|l| &l.claims);
     claims.filter(|c| !refuted(&c.unless)).map(|c| c.finding.clone()).collect()
@@ -173,7 +170,6 @@ fn traces(pair: Pair<'_>) -> Traces {
     for (_, line) in head.touched(pair.added) {
         traces.access |= words::names(line).any(words::is_access);
         traces.tests |= tests::declares(line);
-        traces.named.extend(words::names(line).map(digest));
     }
     let base = Lines::new(pair.base);
     // In a test they are its own values.
@@ -186,6 +182,7 @@ fn traces(pair: Pair<'_>) -> Traces {
         }
     }
     traces.gone = gone;
+    traces.shrinks = typed && pair.removed.len() > pair.added.len();
     traces
 }
 

@@ -156,15 +156,15 @@ fn asserts(token: &Token<'_>) -> bool {
     words.iter().any(|w| low.contains(w)) || token.text == "?"
 }
 
-fn emptied(compared: &Compared<'_>, test: &Test, new: &[Test]) -> Option<Claim> {
+fn emptied(compared: &Compared<'_>, before: &Test, new: &[Test]) -> Option<Claim> {
     let (base, head) = (&compared.base, &compared.head);
-    let now = new.iter().find(|t| t.name == test.name)?;
+    let now = new.iter().find(|t| t.name == before.name)?;
     let assertion = base
-        .of(&test.all)
+        .of(&before.all)
         .iter()
-        .find(|t| asserts(t) && compared.removed(t.line) && !test.name.contains(t.text))?;
-    let (old, new) = (base.of(&test.all), head.of(&now.all));
-    let kept = new.iter().any(|t| asserts(t) && !test.name.contains(t.text));
+        .find(|t| asserts(t) && compared.removed(t.line) && !before.name.contains(t.text))?;
+    let (old, new) = (base.of(&before.all), head.of(&now.all));
+    let kept = new.iter().any(|t| asserts(t) && !before.name.contains(t.text));
     let calls =
         head.calls.iter().filter(|c| now.all.contains(&c.all.start) && c.all.start > now.all.start);
     let added = calls.clone().any(|c| compared.added(head.line_span(&c.callee).0));

@@ -54,50 +54,12 @@ pub(super) fn is_access(name: &str) -> bool {
     capital || access.as_ref().is_some_and(|a| a.is_match(name))
 }
 
-/// Words one of which a removed line must hold for any check of both sides to have work, apart
-/// from copies, which need only new lines.
-const TELLING: &[&str] = &[
-    "if",
-    "unless",
-    "while",
-    "for",
-    "elif",
-    "elsif",
-    "&&",
-    "||",
-    "?",
-    "lock",
-    "Lock",
-    "acquire",
-    "synchron",
-    "close",
-    "Close",
-    "with",
-    "using",
-    "try",
-    "defer",
-    "def",
-    "func",
-    "fn",
-    "test",
-    "assert",
-    "expect",
-    "should",
-    "Test",
-    "it(",
-    "@",
-    "[",
-    "authorize",
-    "mutex",
-    "require",
-    "=>",
-];
-
-/// Whether parsing both sides could lead to anything.
+/// Whether parsing both sides could lead to anything: something is gone, or enough is new to hold a
+/// copy.
 pub(super) fn worth_parsing(pair: Pair<'_>) -> bool {
     let base = Lines::new(pair.base);
-    let told = base.touched(pair.removed).any(|(_, l)| TELLING.iter().any(|w| l.contains(w)));
-    told || pair.added.ranges().any(|r| r.end() > r.start())
+    let gone = base.touched(pair.removed).any(|(_, line)| !line.trim().is_empty());
+    gone || pair.added.ranges().any(|r| r.end() > r.start())
 }
 
 /// Words for no value.
@@ -144,7 +106,7 @@ pub(super) fn null_check<'t>(words: &[&'t str], inverted: bool) -> Option<NullCh
 pub(super) fn reached(tokens: &[Token<'_>], path: &[&str]) -> Option<usize> {
     occurrences(tokens, path).find(|at| {
         tokens.get(at + path.len()).is_some_and(|t| matches!(t.text, "." | "->" | "["))
-            && !tokens.get(at + path.len() + 1).is_some_and(|t| t.text == "nil?")
+            && tokens.get(at + path.len() + 1).is_none_or(|t| t.text != "nil?")
     })
 }
 

@@ -1,102 +1,103 @@
 //! Copies, callers, tests and lock files.
 
+use verdict::analysis::sides::{lock_file, tests};
+
 use super::sides::{Change, finds, is_silent, said};
 
 #[test]
 fn a_name_left_behind() {
-    finds(
-        &[
-            (
-                "a.py",
-                r#"
+    finds(&[
+        (
+            "a.py",
+            r#"
  def distance(ax, ay, bx, by):
 +    dx = abs(ax - bx)
 +    dy = abs(ay - bx)
      return dx + dy
 "#,
-                "name-left-behind:3",
-            ),
-            (
-                "a.js",
-                r#"
+            "name-left-behind:3",
+        ),
+        (
+            "a.js",
+            r#"
  function move(a, b) {
 +  const dx = scale(a.x, b.x);
 +  const dy = scale(a.y, b.x);
    return [dx, dy, b.y];
  }
 "#,
-                "name-left-behind:3",
-            ),
-            (
-                "a.go",
-                r#"
+            "name-left-behind:3",
+        ),
+        (
+            "a.go",
+            r#"
  func read(c *Config) {
 +	c.minWidth = parse(c.minWidth, minText)
 +	c.maxWidth = parse(c.maxWidth, minText)
  	log(maxText)
  }
 "#,
-                "name-left-behind:3",
-            ),
-            (
-                "A.java",
-                r#"
+            "name-left-behind:3",
+        ),
+        (
+            "A.java",
+            r#"
  class A {
    void copy(Box source, Box target) {
-+    if (source.left() > 0) { target.setLeft(source.left()); left += 1; }
-+    if (source.right() > 0) { target.setLeft(source.right()); right += 1; }
-+    target.setRight(0);
++    int leftEdge = edge(source.left, target.left);
++    int rightEdge = edge(source.right, target.left);
++    use(leftEdge, rightEdge, target.right);
    }
  }
 "#,
-                "",
-            ),
-            (
-                "a.c",
-                r#"
+            "name-left-behind:4",
+        ),
+        (
+            "a.c",
+            r#"
  void swap(int first_len, int second_len) {
 +  char *first = copy(first_data, first_len);
 +  char *second = copy(second_data, first_len);
  }
 "#,
-                "name-left-behind:3",
-            ),
-            (
-                "a.rs",
-                r#"
+            "name-left-behind:3",
+        ),
+        (
+            "a.rs",
+            r#"
  fn limits(rows: &[u32], cols: &[u32]) -> (u32, u32) {
 +    let rows_max = limit(rows_base, rows.iter(), 1);
 +    let cols_max = limit(cols_base, rows.iter(), 1);
      (rows_max, cols_max)
  }
 "#,
-                "name-left-behind:3",
-            ),
-            (
-                "a.rb",
-                r#"
+            "name-left-behind:3",
+        ),
+        (
+            "a.rb",
+            r#"
  def read(input_path, output_path)
 +  input_file = open_file(input_name, input_path)
 +  output_file = open_file(output_name, input_path)
    [input_file, output_file]
  end
 "#,
-                "name-left-behind:3",
-            ),
-            (
-                "a.php",
-                r#"
+            "name-left-behind:3",
+        ),
+        (
+            "a.php",
+            r#"
  <?php
  function read($inputPath, $outputPath) {
 +  $inputFile = openFile($inputName, $inputPath);
 +  $outputFile = openFile($outputName, $inputPath);
  }
 "#,
-                "name-left-behind:4",
-            ),
-            (
-                "A.cs",
-                r#"
+            "name-left-behind:4",
+        ),
+        (
+            "A.cs",
+            r#"
  class A {
    void Read(string inputPath, string outputPath) {
 +    var inputFile = OpenFile(inputName, inputPath);
@@ -104,13 +105,9 @@ fn a_name_left_behind() {
    }
  }
 "#,
-                "name-left-behind:4",
-            ),
-        ]
-        .into_iter()
-        .filter(|c| !c.2.is_empty())
-        .collect::<Vec<_>>(),
-    );
+            "name-left-behind:4",
+        ),
+    ]);
 }
 
 #[test]
@@ -679,6 +676,55 @@ fn a_test_that_asserts_nothing() {
 "#,
             "test-without-assertion:2",
         ),
+        (
+            "src/a.test.ts",
+            r#"
+ test('adds', () => {
+   const total = add(1, 2);
+-  assert.equal(total, 3);
+ });
+"#,
+            "test-without-assertion:1",
+        ),
+        (
+            "tests/AddTest.php",
+            r#"
+ <?php
+ class AddTest {
+   function testAdds() {
+     $total = add(1, 2);
+-    $this->assertSame(3, $total);
+   }
+ }
+"#,
+            "test-without-assertion:3",
+        ),
+        (
+            "src/a.rs",
+            r#"
+ #[cfg(test)]
+ mod tests {
+     #[test]
+     fn adds() {
+         let total = add(1, 2);
+-        assert_eq!(total, 3);
+     }
+ }
+"#,
+            "test-without-assertion:3",
+        ),
+        (
+            "spec/add_spec.rb",
+            r#"
+ describe "add" do
+   it("adds") do
+     total = add(1, 2)
+-    expect(total).to eq(3)
+   end
+ end
+"#,
+            "test-without-assertion:2",
+        ),
     ]);
 }
 
@@ -829,4 +875,90 @@ fn tests_that_are_elsewhere_now() {
     };
     assert_eq!(said(&[gone(), source]), [""; 0]);
     assert_eq!(said(&[gone(), moved]), [""; 0]);
+}
+
+/// A lock file is compared with its manifest requirement by requirement, and with nothing else.
+#[test]
+fn lock_files_and_their_manifests() {
+    let how = |manifest: &str, root: &str| {
+        lock_file::contradiction(manifest, &format!(r#"{{"packages": {{"": {root}}}}}"#))
+    };
+    let wrong = [
+        (
+            r#"{"dependencies": {"a": "1"}}"#,
+            r#"{"dependencies": {"a": "2"}}"#,
+            "`a` is required as `1` and locked as `2`",
+        ),
+        (r#"{"dependencies": {"a": "1"}}"#, "{}", "`a` is required and not locked"),
+        ("{}", r#"{"dependencies": {"a": "1"}}"#, "`a` is locked as a requirement and is none"),
+        (
+            r#"{"devDependencies": {"a": "1"}}"#,
+            r#"{"devDependencies": {"a": "2"}}"#,
+            "`a` is required as `1` and locked as `2`",
+        ),
+        (r#"{"devDependencies": {"a": "1"}}"#, "{}", "`a` is required and not locked"),
+        (r#"{"optionalDependencies": {"a": "1"}}"#, "{}", "`a` is required and not locked"),
+        (
+            r#"{"dependencies": {"a": "1", "b": "1"}}"#,
+            r#"{"dependencies": {"a": "1", "b": "2"}}"#,
+            "`b` is required as `1` and locked as `2`",
+        ),
+        (
+            r#"{"dependencies": {"a": "1"}}"#,
+            r#"{"dependencies": {"a": "1", "b": "2"}}"#,
+            "`b` is locked as a requirement and is none",
+        ),
+    ];
+    for (manifest, root, expected) in wrong {
+        assert_eq!(how(manifest, root).as_deref(), Some(expected), "{manifest} {root}");
+    }
+    let fine = [
+        ("{}", "{}"),
+        (r#"{"dependencies": {}}"#, "{}"),
+        (r#"{"dependencies": {"a": "1"}}"#, r#"{"dependencies": {"a": "1"}}"#),
+        (
+            r#"{"name": "x", "dependencies": {"a": "1"}}"#,
+            r#"{"name": "y", "dependencies": {"a": "1"}}"#,
+        ),
+        (
+            r#"{"version": "1", "devDependencies": {"a": "1"}}"#,
+            r#"{"version": "2", "devDependencies": {"a": "1"}}"#,
+        ),
+        (r#"{"optionalDependencies": {"a": "1"}}"#, r#"{"optionalDependencies": {"a": "1"}}"#),
+        (r#"{"peerDependencies": {"a": "1"}}"#, "{}"),
+        (r#"{"scripts": {"a": "1"}}"#, "{}"),
+        (r#"{"dependencies": {"a": "1", "b": "2"}}"#, r#"{"dependencies": {"b": "2", "a": "1"}}"#),
+        (r#"{"dependencies": {"a": "1"}}"#, r#"{"license": "MIT", "dependencies": {"a": "1"}}"#),
+        (r#"{"dependencies": ["a"]}"#, r#"{"dependencies": {"a": "1"}}"#),
+        ("no JSON", r#"{"dependencies": {"a": "1"}}"#),
+    ];
+    for (manifest, root) in fine {
+        assert_eq!(how(manifest, root), None, "{manifest} {root}");
+    }
+    assert_eq!(lock_file::contradiction("{}", r#"{"dependencies": {"a": {}}}"#), None);
+    assert_eq!(lock_file::manifest_of("web/package-lock.json").unwrap(), "web/package.json");
+    assert_eq!(lock_file::manifest_of("package-lock.json").unwrap(), "package.json");
+    assert_eq!(lock_file::manifest_of("my-package-lock.json"), None);
+    assert_eq!(lock_file::manifest_of("Cargo.lock"), None);
+}
+
+/// Where a file of tests points to, by convention.
+#[test]
+fn what_a_file_of_tests_is_about() {
+    for (test, subject) in [
+        ("a/sum_test.go", "a/sum.go"),
+        ("web/sum.test.ts", "web/sum.ts"),
+        ("web/__tests__/sum.spec.js", "web/sum.js"),
+        ("src/test/java/a/SumTest.java", "src/main/java/a/Sum.java"),
+        ("core/src/test/java/a/SumTest.java", "core/src/main/java/a/Sum.java"),
+        ("tests/test_sum.py", "src/sum.py"),
+        ("tests/a/test_sum.py", "a/sum.py"),
+        ("spec/models/sum_spec.rb", "app/models/sum.rb"),
+        ("spec/sum_spec.rb", "lib/sum.rb"),
+    ] {
+        assert!(tests::subjects(test).iter().any(|s| s == subject), "{test}: {subject}");
+    }
+    for none in ["tests/helpers.py", "conftest.py", "README", "a/testing.go"] {
+        assert_eq!(tests::subjects(none), [""; 0], "{none}");
+    }
 }

@@ -737,6 +737,58 @@ fn an_error_nobody_looks_at() {
 "#,
             "error-check-removed:3",
         ),
+        (
+            "b.ts",
+            r#"
+ async function save(a: A) {
+   const writeErr = await a.write(a.data);
+-  if (writeErr !== null) {
+-    throw writeErr;
+-  }
+   return a.data.length;
+ }
+"#,
+            "error-check-removed:2",
+        ),
+        (
+            "a.js",
+            r#"
+ async function save(a) {
+   const err = await a.write(a.data);
+-  if (err) return false;
+   return true;
+ }
+"#,
+            "error-check-removed:2",
+        ),
+        (
+            "d.go",
+            r#"
+ func (s *Store) remove(id string) int {
+ 	count, removeErr := s.db.remove(id)
+-	if removeErr != nil {
+-		panic(removeErr)
+-	}
+ 	return count
+ }
+"#,
+            "error-check-removed:2",
+        ),
+        (
+            "e.go",
+            r#"
+ func each(paths []string) {
+ 	for _, path := range paths {
+ 		data, err := read(path)
+-		if err != nil {
+-			continue
+-		}
+ 		show(data)
+ 	}
+ }
+"#,
+            "error-check-removed:3",
+        ),
     ]);
     is_silent(&[
         (
@@ -819,6 +871,88 @@ fn an_error_nobody_looks_at() {
  		return "", err
  	}
  	return data, nil
+ }
+"#,
+        ),
+        // In another way.
+        (
+            "g.go",
+            r#"
+ func load(path string) string {
+ 	data, err := read(path)
+-	if err != nil {
+-		return ""
+-	}
++	switch {
++	case errors.Is(err, missing):
++		return ""
++	}
+ 	return data.String()
+ }
+"#,
+        ),
+        // With more to it.
+        (
+            "h.go",
+            r#"
+ func load(path string) string {
+ 	data, err := read(path)
+-	if err != nil {
++	if err != nil && !ignored(err) {
+ 		return ""
+ 	}
+ 	return data.String()
+ }
+"#,
+        ),
+        // In a test.
+        (
+            "a_test.go",
+            r#"
+ func load(path string) string {
+ 	data, err := read(path)
+-	if err != nil {
+-		return ""
+-	}
+ 	return data.String()
+ }
+"#,
+        ),
+        // It only said so, and went on.
+        (
+            "i.go",
+            r#"
+ func load(path string) string {
+ 	data, err := read(path)
+-	if err != nil {
+-		log.Print(err)
+-	}
+ 	return data.String()
+ }
+"#,
+        ),
+        // No error.
+        (
+            "a.js",
+            r#"
+ async function save(a) {
+   const done = await a.write(a.data);
+-  if (done) return false;
+   return true;
+ }
+"#,
+        ),
+        // A comment.
+        (
+            "j.go",
+            r#"
+ func load(path string) string {
+ 	data, err := read(path)
+-	// whatever
+ 	if err != nil {
+ 		return ""
+ 	}
+ 	return data.String()
  }
 "#,
         ),

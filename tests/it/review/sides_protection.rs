@@ -505,6 +505,41 @@ fn a_lock_that_is_not_given_back() {
 "#,
             "unlock-removed:2",
         ),
+        (
+            "b.go",
+            r#"
+ func (c *Cache) Get(key string) int {
+ 	c.mu.RLock()
+-	defer c.mu.RUnlock()
+ 	return c.items[key]
+ }
+"#,
+            "unlock-removed:2",
+        ),
+        (
+            "a.kt",
+            r#"
+ class Cache {
+   fun put(key: String, value: Int) {
+     gate.lock()
+     items.put(key, value)
+-    gate.unlock()
+   }
+ }
+"#,
+            "unlock-removed:3",
+        ),
+        (
+            "b.py",
+            r#"
+ class Cache:
+     def put(self, key, value):
+         self.gate.acquire()
+         self.items[key] = value
+-        self.gate.release()
+"#,
+            "unlock-removed:3",
+        ),
     ]);
 }
 
