@@ -217,7 +217,8 @@ fn signature<'t>(
             ["&" | "{" | "[", ..] => return None,
             // A keyword of Ruby's.
             [_, ":", ..] if !python => return None,
-            _ if texts.contains(&"...") => signature.more = true,
+            // In a type of Python's it means something else.
+            _ if !python && texts.contains(&"...") => signature.more = true,
             _ => {
                 let named = if python { part.first() } else { part.iter().rev().find(|t| t.name) };
                 let equals = part.iter().position(|t| t.text == "=").unwrap_or(part.len());

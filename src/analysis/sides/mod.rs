@@ -135,7 +135,8 @@ pub fn wants_base(path: &str) -> bool {
 /// Looks at both sides of one file.
 pub fn look(pair: Pair<'_>) -> Looked {
     let Some(language) = Lang::of(pair.path, pair.head).filter(|l| shape::is_program(*l)) else {
-        return Looked::default();
+        let traces = Traces { shrinks: shrinks(pair), ..Traces::default() };
+        return Looked { traces, ..Looked::default() };
     };
     let traces = traces(pair);
     if !words::worth_parsing(pair) {
@@ -164,6 +165,12 @@ pub fn settle<'l>(
     claims.filter(|c| !refuted(&c.unless)).map(|c| c.finding.clone()).collect()
 }
 
+/// Whether a file that is neither a test nor prose loses more lines than it gains.
+fn shrinks(pair: Pair<'_>) -> bool {
+    let counts = !globs::is_test(pair.path) && !globs::is_prose(pair.path);
+    counts && pair.removed.len() > pair.added.len()
+}
+
 fn traces(pair: Pair<'_>) -> Traces {
     let mut traces = Traces::default();
     let head = Lines::new(pair.head);
@@ -182,7 +189,7 @@ fn traces(pair: Pair<'_>) -> Traces {
         }
     }
     traces.gone = gone;
-    traces.shrinks = typed && pair.removed.len() > pair.added.len();
+    traces.shrinks = shrinks(pair);
     traces
 }
 

@@ -31,7 +31,7 @@ pub(super) async fn both_sides(
     looked: &[&Looked],
 ) -> Result<Vec<Finding>> {
     let changes: Vec<&FileChange> = files.iter().map(|f| &f.change).collect();
-    let source = |path: &str| sides::wants_base(path) && !globs::is_test(path);
+    let source = |path: &str| !globs::is_test(path) && !globs::is_prose(path);
     let sources_gone = changes.iter().any(|c| c.status == Status::Deleted && source(&c.path));
     let mut findings = sides::settle(looked.iter().copied(), sources_gone);
     if !sources_gone && !looked.iter().any(|l| l.traces.adds_tests()) {

@@ -232,7 +232,9 @@ fn read(file: &FileChange, sides: Sides, limits: &Limits, rules: &Ruleset) -> Re
 /// What both sides say. A base that is not to be read is no reason to say nothing about the head.
 fn look(file: &FileChange, base: &str, source: SourceText<'_>, limits: &Limits) -> Looked {
     let comparable = !base.is_empty() && unreadable(base, limits).is_none();
-    let removed: LineSet = if comparable { file.removed().collect() } else { LineSet::default() };
+    // Of what is no program only the number of lines counts.
+    let counted = comparable || !sides::wants_base(&file.path);
+    let removed: LineSet = if counted { file.removed().collect() } else { LineSet::default() };
     sides::look(Pair {
         path: &file.path,
         old_path: file.old_path.as_deref().unwrap_or(&file.path),

@@ -497,6 +497,18 @@ fn callers_that_fit() {
  }
 "#,
         ),
+        // A type that says nothing about how many there are.
+        (
+            "k.py",
+            r#"
+-def run(start, then=None):
++def run(start, then: Callable[..., None] | None = None):
+     return then
+ 
+ def main(job):
+     return run(job, then=job.end)
+"#,
+        ),
         // A rename of a parameter.
         (
             "b.js",
@@ -874,6 +886,8 @@ fn tests_that_are_elsewhere_now() {
         diff: "\n def test_a():\n     assert a()\n-def test_b():\n-    assert b()\n",
     };
     assert_eq!(said(&[gone(), source]), [""; 0]);
+    let feature = Change { path: "pom.xml", diff: "\n-<a/>\n <b/>\n" };
+    assert_eq!(said(&[gone(), feature]), [""; 0]);
     assert_eq!(said(&[gone(), moved]), [""; 0]);
 }
 
