@@ -1,7 +1,7 @@
 //! The deterministic analysers, and the [`Finding`] all of them (and later models) yield.
 //!
 //! What it promises: the same text and the same touched lines give the same findings; a finding
-//! lies on touched lines only; nothing of the analysed text is executed, and nothing in it is
+//! lies on touched lines only, those of `sides/` aside, which say so; nothing of the analysed text is executed, and nothing in it is
 //! obeyed (a suppression is read, and weighed by the judge). What it never does: I/O, or show a
 //! secret.
 //!
@@ -18,6 +18,7 @@
 //! | `suppressions.rs` | comments that tell a finding away |
 //! | `changes.rs` | what needs both sides or the whole change: lock files, licence headers |
 //! | `checks.rs` | what needs no grammar: conflict markers, hidden characters, file modes |
+//! | `sides/` | what needs both sides of the diff: conditions, guards, locks, callers, tests |
 //! | `globs.rs` | which paths are generated, vendored or tests |
 
 pub mod changes;
@@ -32,6 +33,7 @@ mod ruleset;
 mod scan;
 mod secret_kinds;
 pub mod secrets;
+pub mod sides;
 pub mod suppressions;
 
 pub use finding::{
@@ -68,5 +70,6 @@ pub fn analyse(rules: &Ruleset, source: SourceText<'_>) -> Vec<Finding> {
 /// Whether anything that is analysed with `rules` can yield a finding of this rule.
 pub fn knows(rules: &Ruleset, id: &str) -> bool {
     let secret = id.strip_prefix("secret-").is_some_and(secrets::is_kind);
-    rules.contains(id) || checks::IDS.contains(&id) || secret
+    let sided = sides::CHECKS.iter().any(|check| check.id == id);
+    rules.contains(id) || checks::IDS.contains(&id) || sided || secret
 }

@@ -7,11 +7,15 @@ use super::{
     input::Target,
     own_rules::{self, OwnRule},
     settings::{self, Settings, complaint},
+    sided::both_sides,
     state::{Ingested, ReviewFile},
     texts::{self, facts},
 };
 use crate::{
-    analysis::{self, Finding, assign_fingerprints, changes, checks, globs},
+    analysis::{
+        self, Finding, assign_fingerprints, changes, checks, globs,
+        sides::{self, Looked},
+    },
     base::{Fault, Result},
     forge::{Content, EntryKind, FileChange, Range, Status},
 };
@@ -29,8 +33,8 @@ pub async fn ingest(deps: &ReviewDeps, target: &Target) -> Result<Ingested> {
     let changes = deps.forge.changes(&range).await?;
     let mut files = plan(changes, &settings)?;
     let wanted: Vec<&FileChange> = files.iter().filter(|f| f.read).map(|f| &f.change).collect();
-    let readings = texts::readings(deps, &range, &rules, &wanted).await?;
-    let mut readings = readings.iter();
+    let texts = texts::readings(deps, &range, &rules, &wanted).await?;
+    let mut readings = texts.iter();
     let mut manifests = Vec::new();
     for file in &mut files {
         if file.read
@@ -47,6 +51,8 @@ pub async fn ingest(deps: &ReviewDeps, target: &Target) -> Result<Ingested> {
         }
     }
     findings.extend(left_behind(deps, &range, &files, manifests).await?);
+    let looked: Vec<&Looked> = texts.iter().map(|reading| &reading.looked).collect();
+    findings.extend(both_sides(deps, &range, &settings, &files, &looked).await?);
     assign_fingerprints(&mut findings);
     Ok(Ingested { range, settings, rules, files, findings })
 }
@@ -146,12 +152,15 @@ fn unreviewable(change: &FileChange) -> Option<&'static str> {
             Status::Renamed | Status::Copied => Some("moved without a change"),
             _ => Some("no line changed"),
         },
-        _ if change.added().next().is_none() => Some("only removals"),
+        // What a program lost may be missed.
+        _ if change.added().next().is_none() && !sides::wants_base(&change.path) => {
+            Some("only removals")
+        }
         _ => None,
     }
 }
 
-fn listens(settings: &Settings, path: &str) -> bool {
+pub(super) fn listens(settings: &Settings, path: &str) -> bool {
     let matches = |patterns: &[String]| globs::compile(patterns).is_ok_and(|s| s.is_match(path));
     (settings.include.is_empty() || matches(&settings.include)) && !matches(&settings.ignore)
 }

@@ -13,6 +13,7 @@
 //! | `state.rs` | what is kept in the run |
 //! | `deps.rs` | what the nodes need from outside |
 //! | `texts.rs` | texts read, masked and analysed once for all agents |
+//! | `sided.rs` | the checks of both sides, settled over the whole change |
 //! | `ingest.rs`, `agents/`, `judge.rs`, `publish.rs` | the nodes |
 //! | `report/` | the finished review, for people and for programs |
 
@@ -26,6 +27,7 @@ mod publish;
 pub mod report;
 mod rule_book;
 pub mod settings;
+mod sided;
 mod state;
 pub mod texts;
 

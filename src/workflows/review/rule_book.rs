@@ -6,6 +6,7 @@ use crate::{
     analysis::{
         Category, Confidence, RuleError, RuleFile, Ruleset, Severity, examples,
         rules::{self, BUILT_IN},
+        sides::{About, CHECKS},
     },
     base::{Fault, Result},
 };
@@ -82,15 +83,19 @@ impl RuleBook {
         Ok(Self { set, rules: found, broken })
     }
 
-    /// Every rule, by name.
+    /// Every rule and every check of both sides, by name.
     pub fn list(&self) -> Vec<RuleInfo> {
-        self.rules.iter().map(|(rule, file)| info(rule, file.clone())).collect()
+        let rules = self.rules.iter().map(|(rule, file)| info(rule, file.clone()));
+        let mut all: Vec<RuleInfo> = rules.chain(CHECKS.iter().map(check)).collect();
+        all.sort_by(|a, b| a.id.cmp(&b.id));
+        all
     }
 
-    /// The rule of this name.
+    /// The rule or check of this name.
     pub fn find(&self, id: &str) -> Option<RuleInfo> {
-        let (rule, file) = self.rules.iter().find(|(rule, _)| rule.id == id)?;
-        Some(info(rule, file.clone()))
+        let rule = self.rules.iter().find(|(rule, _)| rule.id == id);
+        let rule = rule.map(|(rule, file)| info(rule, file.clone()));
+        rule.or_else(|| CHECKS.iter().find(|c| c.id == id).map(check))
     }
 
     /// The files that are no rules, each with line and cause.
@@ -121,6 +126,24 @@ impl RuleBook {
 fn told(wrong: &examples::Wrong) -> String {
     let examples::Wrong { rule, language, expected, found, example } = wrong;
     format!("`{rule}` in {language}: {found} findings in place of {expected} in\n{example}")
+}
+
+fn check(about: &About) -> RuleInfo {
+    RuleInfo {
+        id: about.id.to_owned(),
+        category: about.category,
+        severity: about.severity,
+        confidence: about.confidence,
+        languages: about.languages(),
+        cwe: None,
+        title: about.title.to_owned(),
+        problem: about.problem.to_owned(),
+        advice: about.advice.to_owned(),
+        fix: None,
+        valid: Vec::new(),
+        invalid: Vec::new(),
+        file: None,
+    }
 }
 
 fn info(rule: &RuleFile, file: Option<String>) -> RuleInfo {

@@ -20,6 +20,7 @@ use super::{
 use crate::{
     analysis::{
         Finding, LineSet, Lines, Ruleset, SourceText, analyse, changes, checks, globs, secrets,
+        sides::{self, Looked, Pair},
     },
     base::Result,
     forge::{Content, EntryKind, FileChange, Range, Status},
@@ -40,6 +41,8 @@ pub struct Reading {
     pub findings: Vec<Finding>,
     /// The lock files one of which should change with this manifest.
     pub locks: Vec<String>,
+    /// What the checks of both sides would say, and what they need of this file for others.
+    pub looked: Looked,
 }
 
 type Cell = Arc<OnceCell<Arc<Vec<Reading>>>>;
@@ -124,9 +127,10 @@ async fn read_all(
     for batch in batches(files, &deps.limits) {
         let blobs: Vec<String> = batch.iter().map(|f| f.head.blob.clone()).collect();
         let contents = deps.forge.contents(range, &blobs, deps.limits.file_bytes).await?;
-        let mut bases = bases(deps, range, batch).await?;
+        let bases = bases(deps, range, batch).await?;
         let work = batch.iter().zip(contents).map(|(file, head)| {
-            let base = bases.remove(&file.base.blob);
+            // Not taken out: two files may have been copies of each other.
+            let base = bases.get(&file.base.blob).cloned();
             one(deps, &rules, file, Sides { head, base })
         });
         readings.extend(join_all(work).await);
@@ -134,14 +138,18 @@ async fn read_all(
     Ok(readings)
 }
 
-/// The base sides of those files whose first lines the change removes or rewrites.
+/// The base sides of those files that something is compared with: programs that lost a line, and
+/// whatever lost one of its first lines.
 async fn bases(
     deps: &ReviewDeps,
     range: &Range,
     files: &[&FileChange],
 ) -> Result<HashMap<String, Content>> {
-    let at_top = |file: &&&FileChange| file.removed().next().is_some_and(|r| *r.start() <= 5);
-    let blobs: Vec<String> = files.iter().filter(at_top).map(|f| f.base.blob.clone()).collect();
+    let wanted = |file: &&&FileChange| {
+        let first = file.removed().next();
+        first.is_some_and(|r| *r.start() <= 5 || sides::wants_base(&file.path))
+    };
+    let blobs: Vec<String> = files.iter().filter(wanted).map(|f| f.base.blob.clone()).collect();
     if blobs.is_empty() {
         return Ok(HashMap::new());
     }
@@ -160,7 +168,7 @@ fn batches<'f, 'c>(files: &'f [&'c FileChange], limits: &Limits) -> Vec<&'f [&'c
     let mut batches = Vec::new();
     let (mut start, mut bytes) = (0, 0);
     for (index, file) in files.iter().enumerate() {
-        let size = file.size.filter(|s| *s <= limits.file_bytes).unwrap_or(0);
+        let size = file.size.filter(|s| *s <= limits.file_bytes).unwrap_or(0) + base_bytes(file);
         if bytes > 0 && bytes + size > limits.batch_bytes {
             batches.push(&files[start..index]);
             (start, bytes) = (index, 0);
@@ -171,6 +179,12 @@ fn batches<'f, 'c>(files: &'f [&'c FileChange], limits: &Limits) -> Vec<&'f [&'c
         batches.push(&files[start..]);
     }
     batches
+}
+
+/// About how many bytes the base side has beyond the head's, when it is read, too.
+fn base_bytes(file: &FileChange) -> u64 {
+    let lines: u64 = file.removed().map(|r| u64::from(r.end() - r.start()) + 1).sum();
+    if lines == 0 { 0 } else { file.size.unwrap_or(0) + lines * 40 }
 }
 
 /// Analyses one content off the async threads; a crash of a parser is that file's failure.
@@ -205,11 +219,30 @@ fn read(file: &FileChange, sides: Sides, limits: &Limits, rules: &Ruleset) -> Re
         let source = SourceText { path: &file.path, text: &masked.text, touched: &touched };
         reading.findings.extend(analyse(rules, source));
         reading.locks = changes::locks_of(source, &Lines::new(source.text));
-        if let Some(Content::Text { text: base, .. }) = &sides.base {
-            reading.findings.extend(changes::header_dropped(&file.path, base, source.text));
-        }
+        let base = match sides.base {
+            Some(Content::Text { text, .. }) => secrets::mask(text).text,
+            _ => String::new(),
+        };
+        reading.findings.extend(changes::header_dropped(&file.path, &base, source.text));
+        reading.looked = look(file, &base, source, limits);
     }
     reading
+}
+
+/// What both sides say. A base that is not to be read is no reason to say nothing about the head.
+fn look(file: &FileChange, base: &str, source: SourceText<'_>, limits: &Limits) -> Looked {
+    let comparable = !base.is_empty() && unreadable(base, limits).is_none();
+    // Of what is no program only the number of lines counts.
+    let counted = comparable || !sides::wants_base(&file.path);
+    let removed: LineSet = if counted { file.removed().collect() } else { LineSet::default() };
+    sides::look(Pair {
+        path: &file.path,
+        old_path: file.old_path.as_deref().unwrap_or(&file.path),
+        base: if comparable { base } else { "" },
+        head: source.text,
+        removed: &removed,
+        added: source.touched,
+    })
 }
 
 /// Why a text is not worth reading.

@@ -238,8 +238,10 @@ async fn coverage_says_why() {
     repo.write("gone.py", "x\n")
         .write("moved.py", "1\n2\n3\n")
         .write("cut.py", "1\n2\n")
+        .write("cut.txt", "1\n2\n")
         .commit("base");
     repo.remove("gone.py").remove("moved.py").write("here.py", "1\n2\n3\n").write("cut.py", "1\n");
+    repo.write("cut.txt", "1\n");
     repo.write("b.bin", b"\0")
         .write("node_modules/a.js", "debugger;\n")
         .write("a.min.js", "debugger;\n");
@@ -258,7 +260,8 @@ async fn coverage_says_why() {
             "a.min.js Skipped generated",
             "b.bin Skipped binary",
             "big.py Skipped too large (1800000 bytes, limit 1048576)",
-            "cut.py Skipped only removals",
+            "cut.py Done ",
+            "cut.txt Skipped only removals",
             "fine.py Done ",
             "gen.go Skipped generated (it says so)",
             "gone.py Skipped deleted",

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use verdict::analysis::{LineSet, Lines, Ruleset, SourceText, examples, rules};
+use verdict::analysis::{LineSet, Lines, Ruleset, SourceText, examples, rules, sides};
 
 fn matches(set: &Ruleset, rule: &str, path: &str, text: &str) -> usize {
     let touched = LineSet::all();
@@ -43,7 +43,8 @@ fn every_rule_file_is_listed() {
     let told = docs.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
     let told: BTreeSet<&str> = told.map(|(id, _)| id).collect();
     let id = |file: &'static str| file.rsplit('/').next().unwrap().trim_end_matches(".yml");
-    let ids: BTreeSet<&str> = rules::BUILT_IN.iter().map(|(file, _)| id(file)).collect();
+    let checks = sides::CHECKS.iter().map(|check| check.id);
+    let ids: BTreeSet<&str> = rules::BUILT_IN.iter().map(|(f, _)| id(f)).chain(checks).collect();
     assert_eq!(told, ids, "docs/rules.md lists the rules");
 }
 

@@ -29,6 +29,7 @@ fn rules_are_listed_explained_and_tried() {
     assert_eq!(of("no-print")["file"], "./.verdict/rules/no-print.yml");
     assert_eq!(of("py-debugger")["severity"], "medium");
     assert_eq!(of("py-debugger")["file"], Value::Null);
+    assert_eq!(of("caller-left-behind")["severity"], "high");
 
     let (explained, _, code) = run(&machine, &["rules", "explain", "no-print"]);
     assert_eq!(code, Some(0));
@@ -45,6 +46,16 @@ fn rules_are_listed_explained_and_tried() {
 
     left alone:
         log(1)
+    ");
+
+    let (explained, _, code) = run(&machine, &["rules", "explain", "error-check-removed"]);
+    assert_eq!(code, Some(0));
+    insta::assert_snapshot!(explained, @r"
+    error-check-removed: The error of this call is no longer looked at
+    logic · high · confidence 0.75 · JavaScript, TypeScript, Tsx, Go
+
+    The check of an error was taken away, and the call that returns it stays.
+    Check the error again, or say why it cannot matter.
     ");
 
     let (_, said, code) = run(&machine, &["rules", "explain", "py-debuger"]);

@@ -1,0 +1,113 @@
+//! What the checks of both sides say about the change as a whole: their claims settled, files of
+//! tests that went, lock files that contradict their manifests.
+
+use std::collections::HashSet;
+
+use super::{deps::ReviewDeps, ingest::listens, settings::Settings, state::ReviewFile};
+use crate::{
+    analysis::{
+        Finding, globs,
+        sides::{self, Looked, lock_file, tests},
+    },
+    base::Result,
+    forge::{Content, EntryKind, FileChange, Range, Status},
+};
+
+/// Lock files larger than this are not read.
+const LOCK_BYTES: u64 = 16 * 1024 * 1024;
+
+/// More files of tests than these are not removed by an oversight.
+const TEST_FILES: usize = 3;
+
+/// The findings that need both sides of the diff, of the agents that are on.
+///
+/// # Errors
+/// When the forge does not answer.
+pub(super) async fn both_sides(
+    deps: &ReviewDeps,
+    range: &Range,
+    settings: &Settings,
+    files: &[ReviewFile],
+    looked: &[&Looked],
+) -> Result<Vec<Finding>> {
+    let changes: Vec<&FileChange> = files.iter().map(|f| &f.change).collect();
+    let source = |path: &str| !globs::is_test(path) && !globs::is_prose(path);
+    let sources_gone = changes.iter().any(|c| c.status == Status::Deleted && source(&c.path));
+    let mut findings = sides::settle(looked.iter().copied(), sources_gone);
+    if !sources_gone && !looked.iter().any(|l| l.traces.adds_tests()) {
+        findings.extend(test_files(deps, range, &changes).await?);
+    }
+    findings.extend(lock_files(deps, range, &changes).await?);
+    findings.retain(|f| settings.agents.contains(&f.agent) && listens(settings, &f.path));
+    Ok(findings)
+}
+
+/// Files of tests that went while what they test stays.
+async fn test_files(
+    deps: &ReviewDeps,
+    range: &Range,
+    changes: &[&FileChange],
+) -> Result<Vec<Finding>> {
+    let is_test = |c: &&&FileChange| sides::wants_base(&c.path) && globs::is_test(&c.path);
+    let tests: Vec<&&FileChange> = changes.iter().filter(is_test).collect();
+    let gone: Vec<&str> =
+        tests.iter().filter(|c| c.status == Status::Deleted).map(|c| c.path.as_str()).collect();
+    // They may be in another file now, under other names.
+    let grown = tests.iter().any(|c| c.status != Status::Deleted && c.added().next().is_some());
+    if gone.len() > TEST_FILES || grown {
+        return Ok(Vec::new());
+    }
+    let moved: HashSet<&str> = changes
+        .iter()
+        .filter_map(|c| match c.status {
+            Status::Deleted => Some(c.path.as_str()),
+            _ => c.old_path.as_deref(),
+        })
+        .collect();
+    let mut findings = Vec::new();
+    for path in gone {
+        for subject in tests::subjects(path) {
+            let stays = !moved.contains(subject.as_str());
+            // It need not be read: that it is there is enough.
+            if stays && deps.forge.base_file(range, &subject, 0).await?.is_some() {
+                findings.push(tests::file_removed(path, &subject));
+                break;
+            }
+        }
+    }
+    Ok(findings)
+}
+
+/// Changed lock files that contradict the manifest beside them.
+async fn lock_files(
+    deps: &ReviewDeps,
+    range: &Range,
+    changes: &[&FileChange],
+) -> Result<Vec<Finding>> {
+    let mut findings = Vec::new();
+    for lock in changes.iter().filter(|c| c.head.kind != EntryKind::Absent && !c.unavailable) {
+        let Some(path) = lock_file::manifest_of(&lock.path) else { continue };
+        let locked = text(deps, range, &lock.head.blob).await?;
+        let required = match changes.iter().find(|c| c.path == path) {
+            Some(c) if c.head.kind == EntryKind::Absent => None,
+            Some(c) => text(deps, range, &c.head.blob).await?,
+            None => match deps.forge.base_file(range, &path, LOCK_BYTES).await? {
+                Some(Content::Text { text, .. }) => Some(text),
+                _ => None,
+            },
+        };
+        let both = required.zip(locked);
+        if let Some(how) = both.and_then(|(m, l)| lock_file::contradiction(&m, &l)) {
+            findings.push(lock_file::finding(&lock.path, &how));
+        }
+    }
+    Ok(findings)
+}
+
+async fn text(deps: &ReviewDeps, range: &Range, blob: &str) -> Result<Option<String>> {
+    let contents = deps.forge.contents(range, &[blob.to_owned()], LOCK_BYTES).await?;
+    Ok(match contents.into_iter().next() {
+        Some(Content::Text { text, .. }) => Some(text),
+        _ => None,
+    })
+}
