@@ -93,6 +93,7 @@ const TOOLING: &[&str] = &[
     "**/gulpfile.*",
     "**/Rakefile",
     "**/setup.py",
+    "**/management/commands/**",
     "**/release.*",
 ];
 

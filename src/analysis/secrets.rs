@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::{
-    Category, Confidence, Finding, LineSet, Lines, Severity, Side, Source,
+    Category, Confidence, Finding, LineSet, Lines, Side, Source,
     finding::quote,
     globs,
     secret_kinds::{Kind, kinds, listed},
@@ -63,10 +63,10 @@ impl Masked {
     /// and examples the mere look of a credential is not reported: made-up ones live there.
     pub fn findings(&self, path: &str, touched: &LineSet) -> Vec<Finding> {
         let lines = Lines::new(&self.text);
-        let made_up = globs::is_test(path);
         let reported = |secret: &&Secret| {
-            let kind = &kinds().all[secret.kind];
-            !(made_up && kind.confidence < 90) && touched.contains(lines.at(secret.range.start))
+            let line = lines.at(secret.range.start);
+            touched.contains(line)
+                && !made_up(&kinds().all[secret.kind], path, lines.get(line).unwrap_or_default())
         };
         self.secrets.iter().filter(reported).filter_map(|s| finding(s, path, &lines)).collect()
     }
@@ -75,8 +75,6 @@ impl Masked {
 fn finding(secret: &Secret, path: &str, lines: &Lines<'_>) -> Option<Finding> {
     let kind = &kinds().all[secret.kind];
     let line = lines.at(secret.range.start);
-    // Keys made for tests are committed on purpose, and open nothing.
-    let known_test_key = kind.id == "private-key" && globs::is_test(path);
     Some(Finding {
         fingerprint: String::new(),
         agent: Category::Security,
@@ -85,7 +83,7 @@ fn finding(secret: &Secret, path: &str, lines: &Lines<'_>) -> Option<Finding> {
         side: Side::Right,
         start_line: line,
         end_line: line,
-        severity: if known_test_key { Severity::Low } else { kind.severity },
+        severity: kind.severity,
         confidence: Confidence::hundredths(kind.confidence),
         title: format!("This looks like a committed secret: {}", kind.name),
         body: "Whoever can read the repository, its history or a clone of it can use this \
@@ -96,6 +94,37 @@ fn finding(secret: &Secret, path: &str, lines: &Lines<'_>) -> Option<Finding> {
         quote: quote(lines.get(line)?),
         source: Source::Secret,
     })
+}
+
+/// Whether path and line tell that this credential opens nothing: one made up for tests, or one
+/// that its vendor means to be public.
+fn made_up(kind: &Kind, path: &str, line: &str) -> bool {
+    const PUBLIC: &[&str] = &["authdomain", "messagingsenderid"];
+    const INVENTED: &[&str] = &["test", "fake", "dummy", "example", "sample", "mock"];
+    let test = globs::is_test(path);
+    let line = line.to_ascii_lowercase();
+    match kind.id {
+        // Keys made for tests are committed on purpose.
+        "private-key" => {
+            let name = line.split("-----begin").next().unwrap_or_default();
+            test || INVENTED.iter().any(|word| name.contains(word))
+        }
+        // The key of a page that talks to Firebase is in every visitor's hands.
+        "google-api-key" if PUBLIC.iter().any(|word| line.contains(word)) => true,
+        "hardcoded-credential" | "connection-password" => test || stands_alone(path),
+        _ => test && kind.confidence < 90,
+    }
+}
+
+/// Whether what a path holds is set up for one run and gone after it: databases of CI, seeds.
+fn stands_alone(path: &str) -> bool {
+    let path = path.to_ascii_lowercase();
+    let (folders, name) = path.rsplit_once('/').unwrap_or(("", &path));
+    let ci = |folder: &str| matches!(folder, ".ci" | "ci" | ".github" | ".circleci" | "dev-docs");
+    folders.split('/').any(|folder| ci(folder) || folder.contains("seed"))
+        || name.contains("seeder")
+        || name.starts_with("docker-compose")
+            && ["ci", "test", "dev", "cypress"].iter().any(|w| name.contains(w))
 }
 
 /// Whether every listed kind can be looked for.

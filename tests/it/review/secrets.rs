@@ -96,6 +96,33 @@ fn stand_ins_and_references_are_left_alone() {
     }
 }
 
+/// Reported or not, it is masked.
+#[test]
+fn what_opens_nothing_is_not_reported() {
+    let sample = |rule: &str| samples().into_iter().find(|(r, _)| *r == rule).unwrap().1;
+    let key = sample("secret-private-key");
+    let google = sample("secret-google-api-key");
+    let url = sample("secret-connection-password");
+    for (path, text, reported) in [
+        ("certs/key.pem", key.clone(), true),
+        ("tests/certs/key.pem", key.clone(), false),
+        (".ci/key.pem", key.clone(), true),
+        ("a.rs", format!("const KEY: &str = \"{key}\";"), true),
+        ("a.rs", format!("const FAKE_KEY: &str = \"{key}\";"), false),
+        ("a.env", google.clone(), true),
+        ("a.env", format!("{google}, authDomain: 'a.firebaseapp.com'"), false),
+        ("deploy/compose.yml", url.clone(), true),
+        (".ci/compose.yml", url.clone(), false),
+        ("docker-compose.test.yml", url.clone(), false),
+        ("src/seeds/users.yml", url, false),
+    ] {
+        let masked = secrets::mask(text);
+        assert!(masked.any(), "{path}");
+        let found = masked.findings(path, &LineSet::all());
+        assert_eq!(found.len(), usize::from(reported), "{path}: {found:?}");
+    }
+}
+
 /// R6: what is stored and shown holds no secret: not the state, the output, or a fingerprint.
 #[tokio::test]
 async fn no_secret_is_stored_or_shown() {
