@@ -114,7 +114,7 @@ pub fn switched_off(source: SourceText<'_>, lines: &Lines<'_>) -> Vec<Finding> {
         .collect()
 }
 
-/// Whether a comment stands on the line or the one before.
+/// Whether a comment stands on the line or the one before, or a condition decides it.
 fn explained(lines: &Lines<'_>, number: u32, line: &str) -> bool {
     let comment = |line: &str| {
         let line = line.trim_start();
@@ -123,23 +123,34 @@ fn explained(lines: &Lines<'_>, number: u32, line: &str) -> bool {
             || line.starts_with("# ")
             || line.starts_with('*')
     };
-    comment(line) || lines.get(number.saturating_sub(1)).is_some_and(comment)
+    let above = lines.get(number.saturating_sub(1));
+    comment(line)
+        || above.is_some_and(|above| comment(above) || above.trim_start().starts_with("if "))
 }
 
-/// The header is looked for this far down.
-const HEADER_LINES: usize = 25;
+/// What a notice says that was certainly one.
+const NOTICE: &[&str] =
+    &["copyright (c)", "copyright ©", "spdx-license-identifier", "licensed under the"];
 
-/// A licence or copyright notice that stood at the top of the base and is gone.
+/// What is left of a notice in other words.
+const SOME_NOTICE: &[&str] = &["copyright", "licen", "©"];
+
+/// Whether one of `words` stands in the first lines.
+fn says(text: &str, lines: usize, words: &[&str]) -> bool {
+    text.lines().take(lines).any(|line| {
+        let low = line.to_lowercase();
+        words.iter().any(|word| low.contains(word))
+    })
+}
+
+/// A licence or copyright notice that stood at the top of the base and is gone. Texts about licences
+/// come and go.
 pub fn header_dropped(path: &str, base: &str, head: &str) -> Option<Finding> {
-    let notice = |text: &str| {
-        text.lines().take(HEADER_LINES).any(|line| {
-            let low = line.to_ascii_lowercase();
-            ["copyright (c)", "copyright ©", "spdx-license-identifier", "licensed under the"]
-                .iter()
-                .any(|words| low.contains(words))
-        })
-    };
-    (notice(base) && !notice(head) && !head.trim().is_empty()).then(|| {
+    if globs::is_prose(path) || path.to_ascii_lowercase().contains("licen") {
+        return None;
+    }
+    let gone = says(base, 25, NOTICE) && !says(head, 80, SOME_NOTICE);
+    (gone && !head.trim().is_empty()).then(|| {
         At { path, number: 0, line: "" }.finding(
             "licence-header-dropped",
             Category::Pattern,

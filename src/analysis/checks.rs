@@ -2,7 +2,8 @@
 //! happened to a file as a whole.
 
 use super::{
-    Category, Confidence, Finding, Lines, Severity, Side, Source, SourceText, finding::quote, globs,
+    Category, Confidence, Finding, Lines, Severity, Side, Source, SourceText, finding::quote,
+    globs, language::is_markup,
 };
 
 /// Every rule whose findings are made here, or about verdict's own settings and comments.
@@ -21,8 +22,12 @@ pub const IDS: &[&str] = &[
     "unexpected-executable",
 ];
 
-/// Binary content from this size on is worth a word.
-const LARGE_BINARY: u64 = 1024 * 1024;
+const MIB: u64 = 1024 * 1024;
+
+/// Binary content from this size on is worth a word: pictures and documents are meant to be there.
+fn is_large(path: &str, size: u64) -> bool {
+    size >= if globs::is_media(path) { 20 * MIB } else { 5 * MIB }
+}
 
 /// Kinds of file that nobody runs.
 const NEVER_RUN: &[&str] = &[
@@ -34,7 +39,8 @@ const NEVER_RUN: &[&str] = &[
 pub fn text(source: SourceText<'_>, lines: &Lines<'_>) -> Vec<Finding> {
     let mut findings = conflicts(source, lines);
     let prose = globs::is_prose(source.path);
-    let code = !prose && !globs::is_data(source.path) && !globs::is_test(source.path);
+    let data = prose || globs::is_data(source.path) || is_markup(source.text);
+    let code = !data && !globs::is_test(source.path);
     for (number, line) in lines.touched(source.touched) {
         let at = At { path: source.path, number, line };
         if code {
@@ -68,10 +74,9 @@ pub struct FileFacts<'a> {
 pub fn file(facts: FileFacts<'_>) -> Vec<Finding> {
     let at = At { path: facts.path, number: 0, line: "" };
     let mut findings = Vec::new();
-    if let Some(size) =
-        facts.size.filter(|s| facts.binary && facts.content_changed && *s >= LARGE_BINARY)
-    {
-        let title = format!("A binary file of {} MiB is added to the history", size / LARGE_BINARY);
+    let large = |size: &u64| facts.binary && facts.content_changed && is_large(facts.path, *size);
+    if let Some(size) = facts.size.filter(large) {
+        let title = format!("A binary file of {} MiB is added to the history", size / MIB);
         let body = "Every clone carries it from now on, even after it is deleted.\n\nKeep large \
                     artefacts in a release, a package or large-file storage.";
         findings.push(at.finding(

@@ -15,6 +15,8 @@ const VENDORED: &[&str] = &[
     "**/site-packages/**",
     "**/Pods/**",
     "**/jspm_packages/**",
+    "**/{jquery,bootstrap,underscore,backbone,angular,lodash,moment,select2,d3}.js",
+    "**/{jquery,bootstrap,underscore,backbone,angular,lodash,moment,select2,d3}[-.][0-9]*.js",
 ];
 
 const GENERATED: &[&str] = &[
@@ -113,6 +115,13 @@ const DATA: &[&str] = &[
     "**/{lang,langs,language,languages,locale,locales,i18n,l10n,translations}/**",
 ];
 
+const MEDIA: &[&str] = &[
+    "**/*.{png,jpg,jpeg,gif,webp,avif,ico,bmp,tif,tiff,psd,svgz,heic}",
+    "**/*.{pdf,docx,xlsx,pptx,odt,ods,odp,epub}",
+    "**/*.{mp3,mp4,ogg,oga,ogv,webm,wav,flac,mov,avi,mkv}",
+    "**/*.{woff,woff2,ttf,otf,eot}",
+];
+
 const PROSE: &[&str] = &[
     "**/*.md",
     "**/*.markdown",
@@ -179,6 +188,10 @@ question! {
 question! {
     /// Data rather than a program, often in people's languages.
     is_data, DATA
+}
+question! {
+    /// Pictures, sounds, fonts and documents.
+    is_media, MEDIA
 }
 question! {
     /// Text for people rather than programs.

@@ -89,9 +89,18 @@ impl Lang {
         let lang =
             by_name(name).or_else(|| SupportLang::from_path(path)).or_else(|| script(text))?;
         let lang = if lang == S::C && name.ends_with(".h") && is_cpp(text) { S::Cpp } else { lang };
+        if lang == S::TypeScript && is_markup(text) {
+            return None;
+        }
         let built = cfg!(feature = "languages") && FEATURED.contains(&lang);
         (built || ALWAYS.contains(&lang)).then_some(Self::Known(lang))
     }
+}
+
+/// Markup, whatever the name says: translations of Qt's bear the same ending as TypeScript.
+pub(super) fn is_markup(text: &str) -> bool {
+    let text = text.trim_start();
+    ["<?xml", "<!DOCTYPE", "<TS"].iter().any(|start| text.starts_with(start))
 }
 
 fn named(lang: S, name: &str) -> bool {

@@ -1,9 +1,9 @@
 //! The deterministic analysers, and the [`Finding`] all of them (and later models) yield.
 //!
 //! What it promises: the same text and the same touched lines give the same findings; a finding
-//! lies on touched lines only, those of `sides/` aside, which say so; nothing of the analysed text is executed, and nothing in it is
-//! obeyed (a suppression is read, and weighed by the judge). What it never does: I/O, or show a
-//! secret.
+//! lies on touched lines only, those of `sides/` aside, which say so; nothing of the analysed text
+//! is executed, and nothing in it is obeyed (a suppression is read, and weighed by the judge). What
+//! it never does: I/O, or show a secret.
 //!
 //! | file | is |
 //! |---|---|

@@ -83,7 +83,7 @@ checks! {
         "A check of permissions or of a login was taken away, what it protected stays, and the change \
          adds none elsewhere. (CWE-862)",
         "Put the check back, or say in the change where it is done now.";
-    TEST = "test-removed", Pattern, Low, 60,
+    TEST = "test-removed", Pattern, Low, 45,
         "A test is removed, and what it tests stays",
         "A test went, no other came, and what it calls is still there.",
         "Keep the test, or say in the change why nobody needs it.";

@@ -64,10 +64,11 @@ async fn left_behind(
     files: &[ReviewFile],
     manifests: Vec<(String, Vec<String>)>,
 ) -> Result<Vec<Finding>> {
-    let changed: HashSet<&str> = files.iter().map(|f| f.change.path.as_str()).collect();
+    let paths = |f: &'_ ReviewFile| [Some(f.change.path.clone()), f.change.old_path.clone()];
+    let changed: HashSet<String> = files.iter().flat_map(paths).flatten().collect();
     let mut findings = Vec::new();
     for (manifest, locks) in manifests {
-        if locks.iter().any(|lock| changed.contains(lock.as_str())) {
+        if locks.iter().any(|lock| changed.contains(lock)) {
             continue;
         }
         for lock in locks {

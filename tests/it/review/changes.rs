@@ -16,6 +16,9 @@ async fn a_lock_file_is_not_left_behind() {
     assert_eq!(found(&repo.review("HEAD~2..HEAD").await), [""; 0]);
     repo.write("web/package.json", PACKAGE.replace("1.0.0\",\n  \"d", "1.0.1\",\n  \"d"));
     repo.commit("no dependency");
+    repo.git(["mv", "web/yarn.lock", "yarn.lock"]);
+    repo.write("web/package.json", PACKAGE.replace("^1.0.0", "^3.0.0")).commit("the lock moves");
+    assert_eq!(found(&repo.review("HEAD^!").await), [""; 0]);
     repo.write("package.json", PACKAGE).commit("without a lock");
     assert_eq!(found(&repo.review("HEAD^!").await), [""; 0]);
 }
@@ -29,6 +32,11 @@ async fn a_licence_header_is_missed() {
     repo.write("a.rs", "fn f() {}\n\nfn g() {}\n").write("b.rs", format!("//! B.\n{text}"));
     repo.commit("change");
     assert_eq!(found(&repo.review("HEAD^!").await), ["licence-header-dropped a.rs:0-0"]);
+    repo.write("b.rs", "// See LICENCE, by Ada and others.\nfn f() {}\n").write("c.po", text);
+    repo.write("LICENSES/x.rs", text).commit("other words");
+    repo.write("c.po", "x\n").write("LICENSES/x.rs", "x\n").commit("texts about licences");
+    assert_eq!(found(&repo.review("HEAD~2..HEAD").await), [""; 0]);
+    assert_eq!(found(&repo.review("HEAD^!").await), [""; 0]);
 }
 
 /// A test that is switched off needs a word of why.
@@ -42,6 +50,7 @@ async fn tests_switched_off_need_a_reason() {
     );
     repo.write("tests/test_a.py", "@pytest.mark.skip\ndef test_a(): pass\n\n@pytest.mark.skip(reason='slow')\ndef test_b(): pass\n");
     repo.write("src/a.js", "it.skip('a', () => {});\n");
+    repo.write("a_test.go", "if testing.Short() {\n\tt.Skip()\n}\n");
     repo.commit("change");
     assert_eq!(
         found(&repo.review("HEAD^!").await),

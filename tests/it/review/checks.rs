@@ -26,6 +26,7 @@ fn hidden_characters_are_named() {
     assert_eq!(rules("a.c", "x\u{200b}y\n"), one("invisible-character", 1));
     assert_eq!(rules("a.c", "\"ünïcødé 👩‍👩‍👧\"\n"), []);
     assert_eq!(rules("a.md", "x\u{200b}y\n"), []);
+    assert_eq!(rules("qt_he.ts", "<?xml version=\"1.0\"?>\n<TS>\u{202e}</TS>\n"), []);
 }
 
 #[test]
@@ -59,13 +60,17 @@ fn files_as_a_whole() {
     assert!(rules(checks::FileFacts { path: "run", ..facts }).is_empty());
     let large = checks::FileFacts {
         binary: true,
+        path: "a.bin",
         size: Some(5 << 20),
         became_executable: false,
         text: None,
         ..facts
     };
     assert_eq!(rules(large), ["large-binary"]);
-    assert!(rules(checks::FileFacts { size: Some(1000), ..large }).is_empty());
+    assert!(rules(checks::FileFacts { size: Some(4 << 20), ..large }).is_empty());
+    let picture = checks::FileFacts { path: "a.png", ..large };
+    assert!(rules(picture).is_empty());
+    assert_eq!(rules(checks::FileFacts { size: Some(20 << 20), ..picture }), ["large-binary"]);
 }
 
 /// What is meant in a test is not worth a word there.

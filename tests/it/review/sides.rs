@@ -195,10 +195,11 @@ async fn each_check_is_part_of_a_review() {
     assert_eq!(ids, checks.collect());
 }
 
-/// A test that went is missed on the base side, by an agent of its own.
+/// A test that went is missed on the base side, by an agent of its own, where somebody wants to hear it.
 #[tokio::test]
 async fn a_test_that_went_is_missed() {
     let repo = Repo::new();
+    repo.write(".verdict.toml", "[review]\nmin_confidence = 0.4\n");
     let one = "def test_a():\n    assert add(1)\n";
     repo.write("tests/test_a.py", format!("{one}\n\ndef test_b():\n    assert add(2)\n"));
     repo.write("src/add.py", "def add(a):\n    return a\n").commit("base");
