@@ -82,7 +82,7 @@ pub(super) async fn main(args: &Args, app: &App) -> Result<(), CliError> {
     let ended = see_through(app, workflow, start, false).await?;
     let report = Report::of(&ended.run, &ended.state, &ended.timings)?
         .failed(ended.error.as_deref())
-        .fit(output::width())
+        .fit(args.file().map_or_else(output::width, |_| None))
         .with_code(app.forge.clone())
         .await;
     deliver(args, &report)?;
@@ -93,14 +93,20 @@ pub(super) async fn main(args: &Args, app: &App) -> Result<(), CliError> {
     }
 }
 
+impl Args {
+    /// The file to write to; `-` is stdout.
+    fn file(&self) -> Option<&Path> {
+        self.output.as_deref().filter(|path| *path != Path::new("-"))
+    }
+}
+
 fn formats() -> impl TypedValueParser<Value = Format> {
     PossibleValuesParser::new(Format::NAMES).try_map(|word| word.parse::<Format>())
 }
 
 /// Writes the report where it should go.
 fn deliver(args: &Args, report: &Report) -> Result<(), CliError> {
-    let file = args.output.as_deref().filter(|path| *path != Path::new("-"));
-    match file {
+    match args.file() {
         Some(file) => output::save(file, &report.write(args.format, false))?,
         None if args.format == Format::Text => {
             output::print(&report.write(Format::Text, output::coloured()))?;

@@ -24,7 +24,7 @@ pub(super) fn sentence(line: &str) -> String {
         let (ticks, after) = rest[at..].split_at(run);
         match closing(after, ticks) {
             Some(end) if !after[..end].trim().is_empty() => {
-                out.push_str(&code(after[..end].trim()));
+                push_code(after[..end].trim(), &mut out);
                 rest = &after[end + run..];
             }
             _ => {
@@ -54,12 +54,21 @@ fn words(text: &str, out: &mut String) {
     for word in text.split_inclusive(' ') {
         let (word, space) = word.strip_suffix(' ').map_or((word, ""), |word| (word, " "));
         if acts(word, out.is_empty()) {
-            out.push_str(&code(word));
+            push_code(word, out);
         } else {
             escape(word, out);
         }
         out.push_str(space);
     }
+}
+
+/// Code after whatever came before. Backticks that met would be counted as one fence, which ends
+/// elsewhere.
+fn push_code(text: &str, out: &mut String) {
+    if out.ends_with('`') {
+        out.push(' ');
+    }
+    out.push_str(&code(text));
 }
 
 /// Whether a forge, or a bot on it, would make something of a word.
