@@ -7,6 +7,7 @@ mod hostile;
 mod markdown;
 mod sarif;
 mod terminal;
+mod text;
 
 use verdict::workflows::review::{ReviewState, report::About};
 
