@@ -83,6 +83,7 @@ fn structure(markdown: &str) -> (Vec<String>, String) {
             }
             Event::End(tag) => {
                 code -= usize::from(matches!(tag, pulldown_cmark::TagEnd::CodeBlock));
+                prose.push('\n');
             }
             Event::Text(text) if code == 0 => prose.push_str(&text),
             Event::SoftBreak | Event::HardBreak => prose.push('\n'),
