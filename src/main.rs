@@ -10,6 +10,9 @@ use verdict::{
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    if let Some(code) = cli.at_once() {
+        return code;
+    }
     let settings = match cli.settings() {
         Ok(settings) => settings,
         Err(error) => return error.exit(),

@@ -3,6 +3,7 @@
 //! Machine output goes to stdout, people's to stderr. Exit codes: 0 done · 1 findings at or above
 //! `--fail-on` · 2 usage or configuration · 3 the run failed.
 
+mod completions;
 mod config;
 mod dlq;
 mod doctor;
@@ -68,6 +69,10 @@ enum Command {
     Doctor(doctor::Args),
     /// Bring the store's schema up to date.
     Migrate,
+    /// Print what completes this command line in a shell.
+    Completions(completions::Args),
+    /// Print a manual page, for `man -l -`.
+    Man(completions::ManArgs),
 }
 
 /// How to print.
@@ -147,6 +152,16 @@ impl Cli {
         Ok(Settings::load(self.config.as_deref(), variables, &cwd)?)
     }
 
+    /// Does what needs no settings. `None`: it needs them.
+    pub fn at_once(&self) -> Option<ExitCode> {
+        let done = match &self.command {
+            Command::Completions(args) => completions::main(args),
+            Command::Man(args) => completions::man(args),
+            _ => return None,
+        };
+        Some(done.map_or_else(CliError::exit, |()| ExitCode::SUCCESS))
+    }
+
     /// Gives this process what its threads need, before there are any.
     pub fn prepare(settings: &Settings) {
         stack::deepen(settings);
@@ -183,6 +198,8 @@ async fn dispatch(command: Command, settings: Settings) -> Result<(), CliError> 
         Command::Rules(command) => return rules::main(&command),
         Command::Doctor(args) => return doctor::main(&args, settings).await,
         Command::Migrate => return migrate::main(&settings).await,
+        Command::Completions(args) => return completions::main(&args),
+        Command::Man(args) => return completions::man(&args),
         _ => {}
     }
     let trust = match &command {
@@ -198,7 +215,12 @@ async fn dispatch(command: Command, settings: Settings) -> Result<(), CliError> 
         Command::Runs(command) => runs::main(&command, &app).await,
         Command::Dlq(command) => dlq::main(&command, &app).await,
         Command::Graph(args) => graph::main(&args, &app).await,
-        Command::Config(_) | Command::Rules(_) | Command::Doctor(_) | Command::Migrate => Ok(()),
+        Command::Config(_)
+        | Command::Rules(_)
+        | Command::Doctor(_)
+        | Command::Migrate
+        | Command::Completions(_)
+        | Command::Man(_) => Ok(()),
     };
     app.close().await;
     done

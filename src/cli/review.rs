@@ -1,8 +1,14 @@
 //! `verdict review`: a range of a local repository, reviewed here and now, durable all the same.
 
-use std::{io::IsTerminal, path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
-use clap::ValueEnum;
+use clap::{
+    ValueEnum,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::{
@@ -30,9 +36,13 @@ pub(super) struct Args {
     /// Compared to, in place of RANGE.
     #[arg(long, value_name = "REV", requires = "base", conflicts_with = "range")]
     head: Option<String>,
-    /// How to print: text or json.
-    #[arg(long, default_value = "text")]
+    /// How to print: for a terminal, for programs, for a comment, for code scanning (SARIF 2.1.0),
+    /// or as annotations in the log of a GitHub workflow.
+    #[arg(long, default_value = "text", value_parser = formats())]
     format: Format,
+    /// Write to this file, all at once or not at all, in place of stdout.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
     /// Exit with 1 if there is a finding at or above this severity.
     #[arg(long, value_enum, value_name = "SEVERITY", default_value_t)]
     fail_on: FailOn,
@@ -70,18 +80,44 @@ pub(super) async fn main(args: &Args, app: &App) -> Result<(), CliError> {
     let workflow = find(app, "review")?;
     let start = admit(workflow, input(args, app).await?, "local".to_owned()).await?;
     let ended = see_through(app, workflow, start, false).await?;
-    let report = Report::of(&ended.run, &ended.state, &ended.timings)?;
-    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let colour = !plain && std::io::stdout().is_terminal();
-    output::print(&match args.format {
-        Format::Json => report.json(),
-        Format::Text => report.text(colour),
-    })?;
+    let report = Report::of(&ended.run, &ended.state, &ended.timings)?
+        .failed(ended.error.as_deref())
+        .fit(args.file().map_or_else(output::width, |_| None))
+        .with_code(app.forge.clone())
+        .await;
+    deliver(args, &report)?;
     ended.result()?;
     match args.fail_on.word().and_then(|severity| report.reaches(severity)) {
         Some(true) => Err(CliError::Findings),
         _ => Ok(()),
     }
+}
+
+impl Args {
+    /// The file to write to; `-` is stdout.
+    fn file(&self) -> Option<&Path> {
+        self.output.as_deref().filter(|path| *path != Path::new("-"))
+    }
+}
+
+fn formats() -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(Format::NAMES).try_map(|word| word.parse::<Format>())
+}
+
+/// Writes the report where it should go.
+fn deliver(args: &Args, report: &Report) -> Result<(), CliError> {
+    match args.file() {
+        Some(file) => output::save(file, &report.write(args.format, false))?,
+        None if args.format == Format::Text => {
+            output::print(&report.write(Format::Text, output::coloured()))?;
+        }
+        None => output::print_exactly(&report.write(args.format, false))?,
+    }
+    if args.format == Format::Github {
+        // A runner reads this too: there is nothing of the change in it.
+        anstream::eprintln!("{}", report.summary());
+    }
+    Ok(())
 }
 
 async fn input(args: &Args, app: &App) -> Result<Arc<RawValue>, CliError> {

@@ -3,8 +3,10 @@
 
 mod deleting;
 mod listing;
+mod recipes;
 mod retention;
 mod sealing;
+mod shells;
 mod site;
 mod watching;
 

@@ -34,7 +34,7 @@ fn fixture() -> Repo {
 fn about() -> About {
     let timings = [("total", 41.6), ("ingest", 30.2), ("judge", 4.0)];
     let timings: BTreeMap<String, f64> = timings.map(|(k, v)| (k.to_owned(), v)).into();
-    About { run: "0123456789abcdef0123456789abcdef".into(), timings }
+    About { run: "0123456789abcdef0123456789abcdef".into(), timings, ..About::default() }
 }
 
 #[tokio::test]
@@ -68,12 +68,13 @@ async fn text_for_people() {
           │     ^^^^^^^^^^^^^^^^
       A class may define what `==` means, so this can be true of something that is not None.
       Use `is None`.
+          -     if name == None:
           +     if name is None:
 
     verdict: changes_requested · 4 findings
     coverage: 1 of 3 changed files reviewed, 6 lines
-      skipped, binary: logo.png
-      skipped, deleted: old.txt
+      skipped  binary   logo.png
+      skipped  deleted  old.txt
     time: 42 ms · ingest 30 · judge 4
     run: 0123456789abcdef0123456789abcdef
 "###);
@@ -435,11 +436,13 @@ async fn jobs_are_admitted_by_what_they_name() {
     assert!(admit(&here, "HEAD", "").await.is_ok());
 }
 
-/// Formats of a later version are refused by name.
+/// A format that is none is told with those there are.
 #[test]
 fn unknown_formats_are_named() {
-    assert_eq!("json".parse(), Ok(Format::Json));
-    let error = |word: &str| word.parse::<Format>().unwrap_err().to_string();
-    assert_eq!(error("sarif"), "format `sarif` is not available yet; use text or json");
-    assert_eq!(error("yaml"), "`yaml` is not a format; use text or json");
+    let known = [Format::Text, Format::Json, Format::Markdown, Format::Sarif, Format::Github];
+    for (name, format) in Format::NAMES.into_iter().zip(known) {
+        assert_eq!(name.parse(), Ok(format));
+    }
+    let error = "yaml".parse::<Format>().unwrap_err().to_string();
+    assert_eq!(error, "`yaml` is not a format; use text, json, markdown, sarif, github");
 }

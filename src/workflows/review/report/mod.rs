@@ -1,16 +1,37 @@
-//! The finished review, for people and for programs. Pure: a state in, text out.
+//! The finished review, for people and for programs. Pure: a state in, text out; only
+//! [`Code::read`] looks at the repository, before.
 //!
-//! Everything shown was masked when it was read. Text for a terminal is also freed of control
-//! characters, so that no path or line of the change can move the cursor.
+//! Everything shown was masked when it was read. What people see is also freed of control
+//! characters, so that no path or line of the change can move the cursor, and of whatever else
+//! would act where it is shown.
+//!
+//! | file | is |
+//! |---|---|
+//! | `text.rs` | for a terminal |
+//! | `json.rs` | for programs; its keys are a contract |
+//! | `markdown.rs`, `escape.rs` | for a comment on a pull request |
+//! | `sarif/` | for code scanning: SARIF 2.1.0 |
+//! | `github.rs` | for the log of a GitHub workflow: annotations |
+//! | `coverage.rs` | what was looked at |
+//! | `code.rs` | the lines that findings are about |
 
+mod code;
 mod coverage;
+mod escape;
+mod github;
 mod json;
+mod markdown;
+mod sarif;
 mod text;
 
-use std::{collections::BTreeMap, fmt, str::FromStr};
+use std::{collections::BTreeMap, fmt, str::FromStr, sync::Arc};
 
+pub use code::Code;
 pub use coverage::{Coverage, Looked, coverage};
+pub use github::github;
 pub use json::json;
+pub use markdown::markdown;
+pub use sarif::sarif;
 pub use text::text;
 
 use serde::Deserialize;
@@ -20,6 +41,7 @@ use super::state::ReviewState;
 use crate::{
     analysis::{Finding, Severity},
     base::{Fault, Result},
+    forge::Forge,
     graph::{RunId, Timings},
 };
 
@@ -30,6 +52,17 @@ pub enum Format {
     Text,
     /// For programs.
     Json,
+    /// For a comment on a pull request.
+    Markdown,
+    /// For code scanning.
+    Sarif,
+    /// For the log of a GitHub workflow.
+    Github,
+}
+
+impl Format {
+    /// Every format's name.
+    pub const NAMES: [&'static str; 5] = ["text", "json", "markdown", "sarif", "github"];
 }
 
 impl FromStr for Format {
@@ -39,21 +72,19 @@ impl FromStr for Format {
         match word {
             "text" => Ok(Self::Text),
             "json" => Ok(Self::Json),
-            "markdown" | "sarif" => Err(UnknownFormat::NotYet(word.to_owned())),
-            _ => Err(UnknownFormat::Unknown(word.to_owned())),
+            "markdown" => Ok(Self::Markdown),
+            "sarif" => Ok(Self::Sarif),
+            "github" => Ok(Self::Github),
+            _ => Err(UnknownFormat { word: word.to_owned() }),
         }
     }
 }
 
 /// A review cannot be written like that.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum UnknownFormat {
-    /// It will be.
-    #[error("format `{0}` is not available yet; use text or json")]
-    NotYet(String),
-    /// Nobody planned it.
-    #[error("`{0}` is not a format; use text or json")]
-    Unknown(String),
+#[error("`{word}` is not a format; use {}", Format::NAMES.join(", "))]
+pub struct UnknownFormat {
+    word: String,
 }
 
 /// What is told beside the state.
@@ -63,6 +94,12 @@ pub struct About {
     pub run: String,
     /// Milliseconds: `total`, and by node.
     pub timings: BTreeMap<String, f64>,
+    /// Why the run failed, if it did.
+    pub error: Option<String>,
+    /// The lines that findings are about, as far as they were read again.
+    pub code: Code,
+    /// How many columns the text may have; unlimited when absent.
+    pub width: Option<usize>,
 }
 
 /// A review to be shown.
@@ -83,17 +120,43 @@ impl Report {
         let mut times: BTreeMap<String, f64> =
             timings.nodes.iter().map(|(node, ms)| (node.to_string(), *ms)).collect();
         times.insert("total".to_owned(), timings.total_ms);
-        Ok(Self { state, about: About { run: run.to_string(), timings: times } })
+        let about = About { run: run.to_string(), timings: times, ..About::default() };
+        Ok(Self { state, about })
     }
 
-    /// For people.
-    pub fn text(&self, colour: bool) -> String {
-        text(&self.state, &self.about, colour)
+    /// The same, of a run that failed for this reason.
+    pub fn failed(mut self, error: Option<&str>) -> Self {
+        self.about.error = error.map(str::to_owned);
+        self
     }
 
-    /// For programs.
-    pub fn json(&self) -> String {
-        json(&self.state, &self.about)
+    /// The same, fit for so many columns.
+    pub fn fit(mut self, width: Option<usize>) -> Self {
+        self.about.width = width;
+        self
+    }
+
+    /// The same with the lines its findings are about, as far as `forge` still has them.
+    pub async fn with_code(mut self, forge: Arc<dyn Forge>) -> Self {
+        self.about.code = Code::read(forge, &self.state).await;
+        self
+    }
+
+    /// Written down. Only text can be coloured.
+    pub fn write(&self, format: Format, colour: bool) -> String {
+        let Self { state, about } = self;
+        match format {
+            Format::Text => text(state, about, colour),
+            Format::Json => json(state, about),
+            Format::Markdown => markdown(state, about),
+            Format::Sarif => sarif(state, about),
+            Format::Github => github(state, about),
+        }
+    }
+
+    /// The outcome in one line, in which there is nothing of the change.
+    pub fn summary(&self) -> String {
+        summary(&self.state)
     }
 
     /// Whether a finding is at or above this severity. `None`: no such word.
@@ -124,17 +187,51 @@ pub fn worst(state: &ReviewState) -> Option<Severity> {
     findings(state).iter().map(|f| f.severity).max()
 }
 
-/// `text` without what would act on a terminal.
+/// What of the review is missing; empty when nothing is known to be.
+fn missing(state: &ReviewState) -> &[String] {
+    state.judgement.as_ref().map_or(&[], |judgement| &judgement.missing)
+}
+
+fn summary(state: &ReviewState) -> String {
+    let mut counts = String::new();
+    for (severity, count) in counts_of(state) {
+        counts.push_str(&format!(" · {count} {severity}"));
+    }
+    let total = counted(findings(state).len(), "finding", "findings");
+    format!("verdict: {} · {total}{counts}; {}", verdict(state), covered(state))
+}
+
+/// How many findings of each severity, worst first.
+fn counts_of(state: &ReviewState) -> Vec<(Severity, usize)> {
+    let found = findings(state);
+    let count = |severity: Severity| found.iter().filter(|f| f.severity == severity).count();
+    let all = Severity::ALL.iter().rev().map(|severity| (*severity, count(*severity)));
+    all.filter(|(_, count)| *count > 0).collect()
+}
+
+/// How much was looked at.
+fn covered(state: &ReviewState) -> String {
+    let rows = coverage(state);
+    let done: Vec<&Coverage> = rows.iter().filter(|r| r.status == Looked::Done).collect();
+    let lines: u64 = done.iter().map(|r| r.lines).sum();
+    let lines = format!("{lines} {}", if lines == 1 { "line" } else { "lines" });
+    format!("{} of {} changed files reviewed, {lines}", done.len(), rows.len())
+}
+
+fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+/// `text` without what would act on a terminal or cannot be seen.
 pub(super) fn tame(text: &str) -> impl fmt::Display + '_ {
     struct Tame<'a>(&'a str);
     impl fmt::Display for Tame<'_> {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             use fmt::Write;
             for c in self.0.chars() {
-                let bidi = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
                 match c {
                     '\t' => f.write_str("    ")?,
-                    c if c.is_control() || bidi => write!(f, "{}", c.escape_unicode())?,
+                    c if c.is_control() || hidden(c) => write!(f, "{}", c.escape_unicode())?,
                     c => f.write_char(c)?,
                 }
             }
@@ -142,4 +239,12 @@ pub(super) fn tame(text: &str) -> impl fmt::Display + '_ {
         }
     }
     Tame(text)
+}
+
+/// Characters that turn the direction of others, or take no room. The joiners of scripts and of
+/// emoji are not among them.
+fn hidden(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }

@@ -1,25 +1,33 @@
 //! For people. Styled with ANSI sequences: print it through `anstream`, which takes them out
 //! where they are not wanted.
 
-use std::{collections::BTreeMap, fmt::Write};
+use std::{cmp::Reverse, collections::BTreeMap, fmt::Write};
 
 use anstyle::{AnsiColor, Style};
+use textwrap::core::display_width;
 
-use super::{About, Looked, coverage, findings, tame, verdict};
+use super::{About, Looked, counted, coverage, covered, findings, tame, verdict};
 use crate::{
-    analysis::{Finding, Severity},
+    analysis::{Finding, Severity, Side},
     workflows::review::{judge::LeftOut, state::ReviewState},
 };
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
 const GREEN: Style = AnsiColor::Green.on_default();
+const RED: Style = AnsiColor::Red.on_default();
+
+/// Of a finding that goes over many lines, so many are shown.
+const LINES: usize = 6;
+
+/// Before each line of code.
+const GUTTER: usize = 8;
 
 /// The review as text. Without `colour` it holds no ANSI sequence.
 pub fn text(state: &ReviewState, about: &About, colour: bool) -> String {
-    let mut out = Out { text: String::new(), colour };
+    let mut out = Out { text: String::new(), colour, width: about.width.map(|w| w.max(40)) };
     for finding in findings(state) {
-        out.finding(finding);
+        out.finding(finding, about);
     }
     out.summary(state);
     out.coverage(state);
@@ -30,6 +38,7 @@ pub fn text(state: &ReviewState, about: &About, colour: bool) -> String {
 struct Out {
     text: String,
     colour: bool,
+    width: Option<usize>,
 }
 
 impl Out {
@@ -42,40 +51,83 @@ impl Out {
         let _ = writeln!(self.text, "{text}");
     }
 
-    fn finding(&mut self, finding: &Finding) {
+    /// A paragraph, wrapped where there is a width.
+    fn paragraph(&mut self, text: &str, first: &str, rest: &str) {
+        let text = tame(text).to_string();
+        let Some(width) = self.width else { return self.line(format_args!("{first}{text}")) };
+        let options = textwrap::Options::new(width)
+            .initial_indent(first)
+            .subsequent_indent(rest)
+            .word_splitter(textwrap::WordSplitter::NoHyphenation)
+            .break_words(false);
+        for line in textwrap::wrap(&text, options) {
+            self.line(line);
+        }
+    }
+
+    fn finding(&mut self, finding: &Finding, about: &About) {
         let severity = self.styled(style(finding.severity), finding.severity);
         let title = self.styled(BOLD, tame(&finding.title));
         self.line(format_args!("{severity} {title}"));
+        self.place(finding);
+        let lines = about.code.lines(finding);
+        match lines.as_slice() {
+            [] => {}
+            [line] => self.marked(finding, line),
+            lines => self.barred(finding, lines),
+        }
+        for line in finding.body.lines().filter(|l| !l.trim().is_empty()) {
+            self.paragraph(line, "  ", "  ");
+        }
+        for (sign, line) in about.code.fix(finding).map(|fix| fix.diff()).unwrap_or_default() {
+            let style = if sign == '-' { RED } else { GREEN };
+            let line = self.styled(style, format_args!("{sign} {}", self.cut(line)));
+            self.line(format_args!("      {line}"));
+        }
+        self.line("");
+    }
+
+    fn place(&mut self, finding: &Finding) {
         let mut place = tame(&finding.path).to_string();
         if !finding.is_whole_file() {
             let _ = write!(place, ":{}", finding.start_line);
             if finding.end_line > finding.start_line {
                 let _ = write!(place, "-{}", finding.end_line);
             }
+            if finding.side == Side::Left {
+                place.push_str(" of the base");
+            }
         }
         let by = format!("{}/{} · confidence {}", finding.agent, finding.rule, finding.confidence);
         let by = self.styled(DIM, by);
         self.line(format_args!("  {place}  {by}"));
-        if !finding.is_whole_file() {
-            let number = self.styled(DIM, format_args!("{:>5} │", finding.start_line));
-            self.line(format_args!("{number} {}", tame(&shortened(&finding.quote))));
-            let indent = finding.quote.chars().take_while(|c| c.is_whitespace());
-            let indent: usize = indent.map(|c| if c == '\t' { 4 } else { 1 }).sum();
-            let width = tame(shortened(&finding.quote).trim()).to_string().chars().count();
-            let mark = self.styled(style(finding.severity), "^".repeat(width.clamp(1, 80)));
-            let gutter = self.styled(DIM, "      │");
-            self.line(format_args!("{gutter} {}{mark}", " ".repeat(indent)));
+    }
+
+    /// The one line it is about, and a mark under it.
+    fn marked(&mut self, finding: &Finding, line: &str) {
+        let number = self.styled(DIM, format_args!("{:>5} │", finding.start_line));
+        let shown = self.cut(line);
+        self.line(format_args!("{number} {shown}"));
+        let code = shown.trim_start();
+        let indent = " ".repeat(display_width(&shown) - display_width(code));
+        let width = display_width(code).clamp(1, 80);
+        let mark = self.styled(style(finding.severity), "^".repeat(width));
+        let gutter = self.styled(DIM, "      │");
+        self.line(format_args!("{gutter} {indent}{mark}"));
+    }
+
+    /// The lines it is about, each marked at its number.
+    fn barred(&mut self, finding: &Finding, lines: &[&str]) {
+        let bar = self.styled(style(finding.severity), "┃");
+        for (number, line) in (finding.start_line..).zip(lines).take(LINES) {
+            let number = self.styled(DIM, format_args!("{number:>5}"));
+            self.line(format_args!("{number} {bar} {}", self.cut(line)));
         }
-        for line in finding.body.lines().filter(|l| !l.trim().is_empty()) {
-            self.line(format_args!("  {}", tame(line)));
+        if let Some(more @ 1..) = lines.len().checked_sub(LINES) {
+            let more = counted(more, "more line", "more lines");
+            let more = self.styled(DIM, format_args!("      … {more}"));
+            self.line(more);
         }
-        if let Some(suggestion) = &finding.suggestion {
-            for line in suggestion.lines() {
-                let line = self.styled(GREEN, format_args!("+ {}", tame(line)));
-                self.line(format_args!("      {line}"));
-            }
-        }
-        self.line("");
     }
 
     fn summary(&mut self, state: &ReviewState) {
@@ -83,46 +135,51 @@ impl Out {
         let word = verdict(state);
         let style = match word {
             "clean" => GREEN,
-            "changes_requested" => AnsiColor::Red.on_default(),
+            "changes_requested" => RED,
             _ => AnsiColor::Yellow.on_default(),
         };
         let word = self.styled(style.bold(), word);
-        let noun = if count == 1 { "finding" } else { "findings" };
-        self.line(format_args!("verdict: {word} · {count} {noun}"));
+        self.line(format_args!("verdict: {word} · {}", counted(count, "finding", "findings")));
         let Some(judgement) = &state.judgement else { return };
         if let Some(left_out) = left_out(judgement.left_out) {
-            self.line(format_args!("left out: {left_out}"));
+            self.paragraph(&format!("left out: {left_out}"), "", "  ");
+        }
+        if judgement.left_out.over_cap > 0 {
+            let more = judgement.left_out.over_cap;
+            let hint = "raise `max_findings` in the base side's .verdict.toml to see them";
+            self.paragraph(&format!("and {more} more: {hint}"), "", "  ");
         }
         for missing in &judgement.missing {
-            self.line(format_args!("missing: {}", tame(missing)));
+            self.paragraph(&format!("missing: {missing}"), "", "  ");
         }
     }
 
+    /// One line, and a table of what is to be known about some files: by status and reason.
     fn coverage(&mut self, state: &ReviewState) {
+        self.line(format_args!("coverage: {}", covered(state)));
         let rows = coverage(state);
-        let lines: u64 = rows.iter().filter(|r| r.status == Looked::Done).map(|r| r.lines).sum();
-        let done = rows.iter().filter(|r| r.status == Looked::Done).count();
-        let files = rows.len();
-        self.line(format_args!(
-            "coverage: {done} of {files} changed files reviewed, {lines} lines"
-        ));
-        let mut reasons: BTreeMap<(Looked, &str), Vec<&str>> = BTreeMap::new();
+        let mut reasons: BTreeMap<(Reverse<Looked>, &str), Vec<&str>> = BTreeMap::new();
         for row in rows.iter().filter(|r| r.status != Looked::Done || r.reason.is_some()) {
             let reason = row.reason.as_deref().unwrap_or("every agent is off");
-            reasons.entry((row.status, reason)).or_default().push(&row.path);
+            reasons.entry((Reverse(row.status), reason)).or_default().push(&row.path);
         }
-        for ((status, reason), paths) in reasons {
+        let reason = |text: &str| tame(text).to_string();
+        let widths = reasons.keys().map(|(_, why)| display_width(&reason(why)));
+        let width = widths.max().unwrap_or(0).min(40);
+        for ((Reverse(status), why), paths) in reasons {
             let named: Vec<String> = paths.iter().take(3).map(|p| tame(p).to_string()).collect();
             let more = match paths.len().saturating_sub(3) {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };
             let word = match status {
-                Looked::Done => "note",
-                Looked::Skipped => "skipped",
-                Looked::Failed => "failed",
+                Looked::Done => self.styled(DIM, "note   "),
+                Looked::Skipped => self.styled(DIM, "skipped"),
+                Looked::Failed => self.styled(RED, "failed "),
             };
-            self.line(format_args!("  {word}, {}: {}{more}", tame(reason), named.join(", ")));
+            let why = reason(why);
+            let pad = " ".repeat(width.saturating_sub(display_width(&why)));
+            self.line(format_args!("  {word}  {why}{pad}  {}{more}", named.join(", ")));
         }
     }
 
@@ -141,29 +198,38 @@ impl Out {
             self.line(line);
         }
     }
+
+    /// A code line that fits a terminal.
+    fn cut(&self, line: &str) -> String {
+        let width = self.width.unwrap_or(168).saturating_sub(GUTTER);
+        let line = tame(line.trim_end()).to_string();
+        if display_width(&line) <= width {
+            return line;
+        }
+        let mut cut = String::new();
+        for c in line.chars() {
+            if display_width(&cut) + 2 > width {
+                break;
+            }
+            cut.push(c);
+        }
+        cut.push('…');
+        cut
+    }
 }
 
 fn style(severity: Severity) -> Style {
     match severity {
-        Severity::Critical => AnsiColor::Red.on_default().bold(),
-        Severity::High => AnsiColor::Red.on_default(),
+        Severity::Critical => RED.bold(),
+        Severity::High => RED,
         Severity::Medium => AnsiColor::Yellow.on_default(),
         Severity::Low => AnsiColor::Cyan.on_default(),
         Severity::Info => DIM,
     }
 }
 
-/// A code line that fits a terminal.
-fn shortened(line: &str) -> String {
-    const WIDTH: usize = 160;
-    let line = line.trim_end();
-    match line.char_indices().nth(WIDTH) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line.to_owned(),
-    }
-}
-
-fn left_out(counts: LeftOut) -> Option<String> {
+/// What was left out, in words; `None` when nothing was.
+pub(super) fn left_out(counts: LeftOut) -> Option<String> {
     let parts = [
         (counts.over_cap, "over the cap"),
         (counts.below_threshold, "below the thresholds"),

@@ -1,0 +1,143 @@
+//! What SARIF says about the rules of the findings: from their rule files where there are any,
+//! else from the first finding of each.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use super::{
+    level,
+    model::{Configuration, Descriptor, Message, Properties},
+};
+use crate::{
+    analysis::{
+        Category, Confidence, Finding, Severity,
+        rules::{self, BUILT_IN, RuleFile},
+    },
+    workflows::review::{report::escape, state::ReviewState},
+};
+
+/// The descriptor of a finding's rule.
+pub(super) fn descriptor(state: &ReviewState, finding: &Finding) -> Descriptor {
+    match rule_file(state, &finding.rule) {
+        Some(rule) => of_file(&rule),
+        None => of_finding(finding),
+    }
+}
+
+/// The rule of this name, built in or of the repository.
+fn rule_file(state: &ReviewState, id: &str) -> Option<RuleFile> {
+    let named = |file: &&(&str, &str)| Path::new(file.0).file_stem().is_some_and(|s| s == id);
+    let built_in = BUILT_IN.iter().find(named).map(|(file, text)| (*file, *text));
+    if let Some((file, text)) = built_in {
+        return rules::read(file, text).ok();
+    }
+    let own = state.ingested.iter().flat_map(|i| &i.rules);
+    // Only a text that names it is worth parsing.
+    let mut own = own.filter(|rule| rule.text.contains(id));
+    own.find_map(|rule| rules::read(&rule.path, &rule.text).ok().filter(|file| file.id == id))
+}
+
+fn of_file(rule: &RuleFile) -> Descriptor {
+    let (problem, advice) = (rule.problem.trim(), rule.advice.trim());
+    let about = About {
+        category: rule.category,
+        severity: rule.severity,
+        confidence: rule.confidence,
+        cwe: rule.cwe,
+    };
+    Descriptor {
+        id: rule.id.clone(),
+        short_description: Message::plain(escape::plain(rule.title.trim())),
+        full_description: Some(Message::plain(escape::plain(problem))),
+        help: Some(both(&format!("{problem}\n\n{advice}"))),
+        default_configuration: Configuration { level: level(rule.severity) },
+        properties: about.properties(),
+    }
+}
+
+/// Of a check, a kind of credential or a model: its findings are all there is to know.
+fn of_finding(finding: &Finding) -> Descriptor {
+    let about = About {
+        category: finding.agent,
+        severity: finding.severity,
+        confidence: finding.confidence,
+        cwe: cwe_in(&finding.body),
+    };
+    let mut name = escape::plain(&finding.rule.replace('-', " "));
+    if let Some(first) = name.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    Descriptor {
+        id: finding.rule.clone(),
+        short_description: Message::plain(name.clone()),
+        full_description: Some(Message::plain(name)),
+        help: Some(both(&finding.body)),
+        default_configuration: Configuration { level: level(finding.severity) },
+        properties: about.properties(),
+    }
+}
+
+/// A text that is Markdown, as such and plain.
+pub(super) fn both(text: &str) -> Message {
+    Message { text: escape::plain(text), markdown: Some(escape::prose(text)) }
+}
+
+/// The weakness a body names, as `CWE-89`.
+fn cwe_in(body: &str) -> Option<u32> {
+    let (_, rest) = body.split_once("CWE-")?;
+    let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+    rest[..digits].parse().ok()
+}
+
+struct About {
+    category: Category,
+    severity: Severity,
+    confidence: Confidence,
+    cwe: Option<u32>,
+}
+
+impl About {
+    /// What GitHub's code scanning, and those who copy it, sort and filter by.
+    fn properties(&self) -> Properties {
+        let mut tags = vec![self.category.word().to_owned()];
+        tags.extend(self.cwe.map(|number| format!("external/cwe/cwe-{number:03}")));
+        let mut properties = Properties::new();
+        properties.insert("category".into(), json!(self.category));
+        properties.insert("tags".into(), json!(tags));
+        properties.insert("precision".into(), json!(precision(self.confidence)));
+        properties.insert("problem.severity".into(), json!(problem(self.severity)));
+        if self.category == Category::Security {
+            properties.insert("security-severity".into(), json!(score(self.severity)));
+        }
+        properties
+    }
+}
+
+fn precision(confidence: Confidence) -> &'static str {
+    match confidence.get() {
+        90.. => "very-high",
+        75.. => "high",
+        50.. => "medium",
+        _ => "low",
+    }
+}
+
+fn problem(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Critical | Severity::High => "error",
+        Severity::Medium => "warning",
+        Severity::Low | Severity::Info => "recommendation",
+    }
+}
+
+/// In the middle of the range that GitHub shows under the same word.
+fn score(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Critical => "9.5",
+        Severity::High => "8.0",
+        Severity::Medium => "5.5",
+        Severity::Low => "2.0",
+        Severity::Info => "0.1",
+    }
+}
