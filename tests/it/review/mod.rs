@@ -6,6 +6,7 @@ mod diff;
 mod flow;
 mod forge;
 mod judge;
+mod nasty;
 mod own_rules;
 mod rules;
 mod rules_cli;
