@@ -1,12 +1,14 @@
 //! Repositories of an enormous size, reviewed by the real program: every file accounted for, and
 //! no more memory than was measured. At full size with `VERDICT_TEST_BOMBS` (docs/testing.md).
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use super::Import;
 use crate::{
     review::support::Repo,
-    support::{Machine, Process, eventually},
+    support::{Machine, Process},
 };
 
 /// `small` in an ordinary test run, `full` when asked.
@@ -52,14 +54,14 @@ async fn reviewed(repo: &Repo) -> Reviewed {
     let args = ["review", "HEAD^!", "--format", "json", "--repo", path.to_str().unwrap()];
     let mut process = Process::start(machine.command_after(&setup, &args));
     let (mut program, mut git) = (0, 0);
-    eventually("the review ends", async || {
+    let mut tick = tokio::time::interval(Duration::from_millis(10));
+    while !process.has_ended() {
+        tick.tick().await;
         let leader = process.pid();
         program = program.max(peak(leader).unwrap_or(0));
         let others = crate::support::living(leader).into_iter().filter(|pid| *pid != leader);
         git = others.filter_map(peak).fold(git, usize::max);
-        process.has_ended().then_some(())
-    })
-    .await;
+    }
     let status = process.ends().await;
     assert_eq!(status.code(), Some(0), "{}", process.said().await);
     let said = serde_json::from_slice(&std::fs::read(out).unwrap()).unwrap();

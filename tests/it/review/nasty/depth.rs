@@ -78,18 +78,19 @@ fn scanners_are_given_what_they_have_room_for() {
         assert!(skipped.is_none_or(|why| why == "nested too deeply"), "{path}");
     }
     let skipped = examined("a.rb", &ruby).skipped;
-    assert_eq!(skipped.as_deref(), Some("too hard to parse: not done after 10 s"));
+    assert_eq!(skipped.as_deref(), Some("too hard to parse"));
 }
 
 /// A text that would keep its grammar busy for an hour is given up.
 #[test]
 fn hard_texts_are_given_up() {
+    // It takes a minute, so it belongs to the long proofs.
+    if std::env::var_os("VERDICT_TEST_BOMBS").is_none() {
+        return;
+    }
     let deep = format!("{}{}", "<a>\n".repeat(60_000), "</a>\n".repeat(60_000));
     let text = format!("eval \"$1\"\n{deep}");
-    assert_eq!(
-        examined("a.sh", &text).skipped.as_deref(),
-        Some("too hard to parse: not done after 10 s")
-    );
+    assert_eq!(examined("a.sh", &text).skipped.as_deref(), Some("too hard to parse"));
 }
 
 /// What was not looked at is told with its reason, and what needs no grammar is still found.
