@@ -57,7 +57,7 @@ impl Import {
     fn entry(mut self, mode: &str, path: impl AsRef<[u8]>, content: impl AsRef<[u8]>) -> Self {
         self.head(mode, "inline", path.as_ref());
         let content = content.as_ref();
-        write!(self.out, "data {}\n", content.len()).unwrap();
+        writeln!(self.out, "data {}", content.len()).unwrap();
         self.out.write_all(content).unwrap();
         self.out.write_all(b"\n").unwrap();
         self
@@ -71,7 +71,7 @@ impl Import {
     /// A file of this many bytes, all zero.
     fn zeros(mut self, path: &str, mib: usize) -> Self {
         self.head("100644", "inline", path.as_bytes());
-        write!(self.out, "data {}\n", mib << 20).unwrap();
+        writeln!(self.out, "data {}", mib << 20).unwrap();
         let block = vec![0; 1 << 20];
         (0..mib).for_each(|_| self.out.write_all(&block).unwrap());
         self.out.write_all(b"\n").unwrap();
@@ -79,7 +79,7 @@ impl Import {
     }
 
     fn delete(mut self, path: &str) -> Self {
-        write!(self.out, "D {path}\n").unwrap();
+        writeln!(self.out, "D {path}").unwrap();
         self
     }
 

@@ -101,7 +101,7 @@ async fn a_folder_of_rules_without_end_is_read_so_far() {
 async fn greedy_settings_are_refused() {
     for settings in [
         format!("[review]\nignore = {}{}\n", "[".repeat(50_000), "]".repeat(50_000)),
-        format!("{}", "[a.".repeat(10) + &"b.".repeat(60_000)),
+        "[a.".repeat(10) + &"b.".repeat(60_000),
         format!("[review]\nignore = [\"{}\"]\n", "{a,".repeat(20_000)),
         format!("# {}\n", "x".repeat(300_000)),
         "[review]\nmax_findings = -1\n".to_owned(),
