@@ -149,12 +149,12 @@ fn conflicts(source: SourceText<'_>, lines: &Lines<'_>) -> Vec<Finding> {
     }
     let touched: Vec<(u32, &str)> = lines.touched(source.touched).collect();
     let mut findings = Vec::new();
-    for (index, (number, line)) in touched.iter().enumerate() {
-        let mut rest = touched[index + 1..].iter().map(|(_, l)| *l);
-        let closed = line.starts_with("<<<<<<< ")
-            && rest.any(|l| l == "=======")
-            && rest.any(|l| l.starts_with(">>>>>>> "));
-        if closed {
+    // From the end, so that what follows a line is known when it is reached.
+    let (mut ends, mut parts) = (false, false);
+    for (number, line) in touched.iter().rev() {
+        ends |= line.starts_with(">>>>>>> ");
+        parts |= ends && *line == "=======";
+        if parts && line.starts_with("<<<<<<< ") {
             let at = At { path: source.path, number: *number, line };
             let body = "Both sides of a merge stand in the file, markers included: it cannot be \
                         what anybody wanted.\n\nDecide for one side, or join them, and remove the \
@@ -169,6 +169,7 @@ fn conflicts(source: SourceText<'_>, lines: &Lines<'_>) -> Vec<Finding> {
             ));
         }
     }
+    findings.reverse();
     findings
 }
 

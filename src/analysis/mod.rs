@@ -12,6 +12,8 @@
 //! | `language.rs` | which language a file is in |
 //! | `rules.rs`, `rules/` | structural rules: one YAML file each, listed in `rules/list.rs` |
 //! | `ruleset.rs` | rules compiled, the built-in and a repository's own |
+//! | `parse.rs` | a text into a tree, within bounds |
+//! | `rule_cost.rs` | what the regular expressions of a repository's rules may cost |
 //! | `scan.rs` | one walk over one parsed file for all rules |
 //! | `examples.rs` | the examples in rule files, tried |
 //! | `secrets.rs`, `secret_kinds.rs` | credentials: found, masked in place |
@@ -28,6 +30,8 @@ mod finding;
 pub mod globs;
 mod language;
 mod lines;
+mod parse;
+mod rule_cost;
 pub mod rules;
 mod ruleset;
 mod scan;
@@ -41,6 +45,7 @@ pub use finding::{
 };
 pub use language::Lang;
 pub use lines::{LineSet, Lines};
+pub use parse::Unparsed;
 pub use rules::{RuleError, RuleFile};
 pub use ruleset::Ruleset;
 
@@ -55,16 +60,34 @@ pub struct SourceText<'a> {
     pub touched: &'a LineSet,
 }
 
-/// Runs every analyser of every category over one text; fingerprints are set.
-pub fn analyse(rules: &Ruleset, source: SourceText<'_>) -> Vec<Finding> {
+/// What came of a text.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Examined {
+    /// What was found; fingerprints are set.
+    pub findings: Vec<Finding>,
+    /// Why no rule looked at it, when none did for the text's own sake.
+    pub skipped: Option<String>,
+}
+
+/// Runs every analyser of every category over one text.
+pub fn examine(rules: &Ruleset, source: SourceText<'_>) -> Examined {
     let lines = Lines::new(source.text);
-    let mut findings = rules.scan(source, &lines);
+    let scanned = rules.try_scan(source, &lines);
+    let skipped = scanned.as_ref().err().map(ToString::to_string);
+    let mut findings = scanned.unwrap_or_default();
     findings.extend(checks::text(source, &lines));
     findings.extend(changes::switched_off(source, &lines));
-    findings.extend(suppressions::complaints(source, &lines, |id| knows(rules, id)));
+    if skipped.is_none() {
+        findings.extend(suppressions::complaints(source, |id| knows(rules, id)));
+    }
     findings.sort_by(|a, b| (a.start_line, &a.rule).cmp(&(b.start_line, &b.rule)));
     assign_fingerprints(&mut findings);
-    findings
+    Examined { findings, skipped }
+}
+
+/// The findings of [`examine`].
+pub fn analyse(rules: &Ruleset, source: SourceText<'_>) -> Vec<Finding> {
+    examine(rules, source).findings
 }
 
 /// Whether anything that is analysed with `rules` can yield a finding of this rule.

@@ -154,7 +154,7 @@ pub fn read(name: &str, text: &str) -> Result<RuleFile, RuleError> {
     Ok(file)
 }
 
-fn parse<'t, T: Deserialize<'t>>(name: &str, text: &'t str) -> Result<T, RuleError> {
+pub(super) fn parse<'t, T: Deserialize<'t>>(name: &str, text: &'t str) -> Result<T, RuleError> {
     from_str::<T>(text).map_err(|error| {
         let line = error.location().and_then(|l| u32::try_from(l.line()).ok());
         let cause = error.to_string();

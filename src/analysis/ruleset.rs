@@ -11,6 +11,8 @@ use globset::GlobSet;
 
 use super::{
     Category, Confidence, Finding, Lang, Lines, RuleError, RuleFile, Severity, SourceText, globs,
+    parse::Unparsed,
+    rule_cost,
     rules::{self, BUILT_IN, InTests},
     scan,
 };
@@ -56,6 +58,8 @@ pub struct Ruleset {
     built_in: bool,
     languages: HashMap<Lang, LanguageRules>,
     ids: BTreeSet<String>,
+    /// About how many bytes the expressions of the rules take.
+    weight: usize,
 }
 
 impl Ruleset {
@@ -87,6 +91,11 @@ impl Ruleset {
         if self.contains(&file.id) {
             return Err(wrong(format!("the name `{}` is taken by another rule", file.id)));
         }
+        let weight = rule_cost::weigh(&rules::parse(name, text)?).map_err(wrong)?;
+        let weight = self.weight + weight * file.languages.len();
+        if weight > rule_cost::MOST {
+            return Err(wrong("the expressions of all rules together are too large".into()));
+        }
         let mut compiled = Vec::new();
         for language in &file.languages {
             if let Some(lang) = Lang::named(language).map_err(wrong)? {
@@ -97,12 +106,26 @@ impl Ruleset {
             self.languages.entry(lang).or_default().add(compiled);
         }
         self.ids.insert(file.id.clone());
+        self.weight = weight;
         Ok(file)
     }
 
-    /// The findings of every rule on the touched lines of `source`; fingerprints not yet set.
+    /// The findings of every rule on the touched lines of `source`; fingerprints not yet set. None
+    /// when the text costs too much to parse.
     pub fn scan(&self, source: SourceText<'_>, lines: &Lines<'_>) -> Vec<Finding> {
-        let Some(language) = Lang::of(source.path, source.text) else { return Vec::new() };
+        self.try_scan(source, lines).unwrap_or_default()
+    }
+
+    /// As [`Ruleset::scan`].
+    ///
+    /// # Errors
+    /// When the text costs too much to parse.
+    pub fn try_scan(
+        &self,
+        source: SourceText<'_>,
+        lines: &Lines<'_>,
+    ) -> Result<Vec<Finding>, Unparsed> {
+        let Some(language) = Lang::of(source.path, source.text) else { return Ok(Vec::new()) };
         let shared = self.built_in.then(|| built_in(language)).flatten();
         let sets: Vec<_> = shared.into_iter().chain(self.languages.get(&language)).collect();
         scan::scan(&sets, language, source, lines)

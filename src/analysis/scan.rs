@@ -1,22 +1,16 @@
 //! One walk over one parsed file for all rules of its language, entering only what touches the
 //! change. Ignore comments in the text are not obeyed.
 
-use ast_grep_core::{
-    Node, NodeMatch,
-    matcher::MatcherExt,
-    replacer::Replacer,
-    tree_sitter::{LanguageExt, StrDoc},
-};
+use ast_grep_core::{NodeMatch, matcher::MatcherExt, replacer::Replacer, tree_sitter::StrDoc};
 
 use super::{
     Confidence, Finding, Lang, Lines, Side, Source, SourceText,
     finding::quote,
     globs,
+    parse::{Tree, Unparsed, parse},
     rules::InTests,
     ruleset::{CompiledRule, LanguageRules},
 };
-
-type Tree<'t> = Node<'t, StrDoc<Lang>>;
 
 /// In a test what is meant there, and in a tool what its own developers pass to it, stays
 /// countable, below the usual threshold.
@@ -28,16 +22,16 @@ pub(super) fn scan(
     language: Lang,
     source: SourceText<'_>,
     lines: &Lines<'_>,
-) -> Vec<Finding> {
+) -> Result<Vec<Finding>, Unparsed> {
     let mut findings = Vec::new();
     let test = globs::is_test(source.path);
     let tooling = globs::is_tooling(source.path);
     let wanted: Vec<Vec<bool>> =
         sets.iter().map(|s| s.rules.iter().map(|r| r.wants(source, test)).collect()).collect();
     if source.touched.is_empty() || !wanted.iter().flatten().any(|w| *w) {
-        return findings;
+        return Ok(findings);
     }
-    let tree = language.ast_grep(source.text);
+    let tree = parse(language, source.text)?;
     // A stack of its own: the depth of the text must not become the depth of the program.
     let mut open = vec![tree.root()];
     while let Some(node) = open.pop() {
@@ -63,7 +57,7 @@ pub(super) fn scan(
         }
         open.extend(node.children());
     }
-    findings
+    Ok(findings)
 }
 
 /// First and last line of a node.

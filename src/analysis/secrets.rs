@@ -3,7 +3,7 @@
 //! Masking comes before anything else happens to a text. What a finding says about a secret is
 //! its kind and its place, never the secret, its hash or a part of it.
 
-use std::ops::Range;
+use std::{collections::BTreeMap, ops::Range};
 
 use super::{
     Category, Confidence, Finding, LineSet, Lines, Side, Source,
@@ -134,17 +134,18 @@ pub fn all_kinds_work() -> bool {
 
 /// Every secret, in order, none overlapping another.
 fn find(text: &str) -> Vec<Secret> {
-    let mut found: Vec<Secret> = Vec::new();
+    let mut found: BTreeMap<usize, Secret> = BTreeMap::new();
     for (index, kind) in kinds().possible(text) {
         for range in matches(kind, text) {
-            let overlaps = |s: &Secret| s.range.start < range.end && range.start < s.range.end;
-            if !range.is_empty() && !found.iter().any(overlaps) {
-                found.push(Secret { kind: index, range });
+            // None overlaps another, so only the last that begins before this one's end can.
+            let before = found.range(..range.end).next_back();
+            let overlaps = before.is_some_and(|(_, s)| range.start < s.range.end);
+            if !range.is_empty() && !overlaps {
+                found.insert(range.start, Secret { kind: index, range });
             }
         }
     }
-    found.sort_by_key(|s| s.range.start);
-    found
+    found.into_values().collect()
 }
 
 fn matches<'t>(kind: &'t Kind, text: &'t str) -> impl Iterator<Item = Range<usize>> + 't {

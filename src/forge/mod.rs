@@ -25,6 +25,9 @@ pub use error::ForgeError;
 /// A result of a forge.
 pub type Result<T, E = ForgeError> = std::result::Result<T, E>;
 
+/// A file larger than this on either side is not compared line by line; it counts as binary.
+pub const COMPARED_BYTES: u64 = 64 * 1024 * 1024;
+
 /// Two points of one repository, resolved: what is reviewed is what `head` changes over `base`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Range {
@@ -98,7 +101,7 @@ pub struct Entry {
 /// One changed path. Holds no content: that is read by object id when it is needed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileChange {
-    /// The path in the head, or in the base when deleted; invalid UTF-8 replaced by U+FFFD.
+    /// The path in the head, or in the base when deleted; a byte that is no UTF-8 as `\xff`.
     pub path: String,
     /// The path in the base, where it was another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -109,7 +112,7 @@ pub struct FileChange {
     pub base: Entry,
     /// The head side.
     pub head: Entry,
-    /// Whether either side is binary.
+    /// Whether either side is binary, or larger than [`COMPARED_BYTES`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub binary: bool,
     /// Whether content of either side is not in the repository (a partial clone); then there are

@@ -25,11 +25,11 @@ pub(super) struct Compared<'a> {
 }
 
 impl<'a> Compared<'a> {
-    pub(super) fn new(pair: Pair<'a>, language: Lang) -> Self {
+    pub(super) fn new(pair: Pair<'a>, language: Lang) -> Option<Self> {
         let test = globs::is_test(pair.path);
-        let base = Syntax::parse(language, pair.base);
-        let head = Syntax::parse(language, pair.head);
-        Self { pair, language, test, base, head }
+        let base = Syntax::parse(language, pair.base)?;
+        let head = Syntax::parse(language, pair.head)?;
+        Some(Self { pair, language, test, base, head })
     }
 
     /// The functions that stand on both sides and that the change touches.

@@ -142,7 +142,9 @@ pub fn look(pair: Pair<'_>) -> Looked {
     if !words::worth_parsing(pair) {
         return Looked { traces, ..Looked::default() };
     }
-    let compared = Compared::new(pair, language);
+    let Some(compared) = Compared::new(pair, language) else {
+        return Looked { traces, ..Looked::default() };
+    };
     let claims: Vec<Claim> = LOOKS.iter().flat_map(|look| look(&compared)).collect();
     // Where tests stand beside what they test, it is the tests that went.
     let shrinks = traces.shrinks && !claims.iter().any(|c| c.unless.tests);

@@ -2,12 +2,9 @@
 
 use std::ops::Range;
 
-use ast_grep_core::{Node, tree_sitter::StrDoc};
 use ast_grep_language::SupportLang as S;
 
-use crate::analysis::Lang;
-
-type Tree<'t> = Node<'t, StrDoc<Lang>>;
+use crate::analysis::{Lang, parse::Tree};
 
 /// Whether the checks that need functions and conditions can read this language.
 pub(super) fn is_program(language: Lang) -> bool {

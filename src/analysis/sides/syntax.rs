@@ -6,15 +6,11 @@
 
 use std::{collections::HashMap, ops::Range, rc::Rc};
 
-use ast_grep_core::{
-    Node,
-    tree_sitter::{LanguageExt, StrDoc},
-};
-
 use super::shape;
-use crate::analysis::{Lang, Lines};
-
-type Tree<'t> = Node<'t, StrDoc<Lang>>;
+use crate::analysis::{
+    Lang, Lines,
+    parse::{Tree, parse},
+};
 
 /// A token that is no comment.
 #[derive(Debug, Clone, Copy)]
@@ -97,10 +93,10 @@ pub(super) struct Call {
 }
 
 impl<'t> Syntax<'t> {
-    /// Parses `text`.
-    pub(super) fn parse(language: Lang, text: &'t str) -> Self {
+    /// Parses `text`; nothing when that costs too much.
+    pub(super) fn parse(language: Lang, text: &'t str) -> Option<Self> {
         let lines = Lines::new(text);
-        let root = language.ast_grep(text);
+        let root = parse(language, text).ok()?;
         let mut walk = Walk::new(text, &lines);
         walk.run(root.root());
         let tokens = tidy(walk.tokens);
@@ -132,7 +128,7 @@ impl<'t> Syntax<'t> {
             callee: span(&c.callee),
             arguments: span(&c.arguments),
         });
-        Self {
+        Some(Self {
             functions: functions.collect(),
             containers: containers.collect(),
             conditionals: conditionals.filter(|c| !c.condition.is_empty()).collect(),
@@ -141,7 +137,7 @@ impl<'t> Syntax<'t> {
             language,
             tokens,
             lines,
-        }
+        })
     }
 
     /// The tokens of a span.

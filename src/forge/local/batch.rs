@@ -17,7 +17,7 @@ pub(super) async fn sizes(git: &Git, blobs: &[String]) -> Result<Vec<Option<u64>
         return Ok(Vec::new());
     }
     let work = async {
-        let (mut child, input, mut out) = git.converse(CHECK)?;
+        let (running, input, mut out) = git.converse(CHECK)?;
         let read = async {
             let mut sizes = Vec::with_capacity(blobs.len());
             for _ in blobs {
@@ -29,10 +29,31 @@ pub(super) async fn sizes(git: &Git, blobs: &[String]) -> Result<Vec<Option<u64>
         let (fed, sizes) = tokio::join!(feed(input, blobs.to_vec()), read);
         let sizes = sizes?;
         fed.map_err(|e| git.io(CHECK, &e))?;
-        git.end(CHECK, &mut child).await?;
+        git.end(CHECK, running).await?;
         Ok(sizes)
     };
     git.bounded(CHECK, work).await?
+}
+
+/// As [`contents`], and only the first of them that together have at most `all` bytes; the others
+/// count as too large.
+pub(super) async fn first_contents(
+    git: &Git,
+    blobs: &[String],
+    limit: u64,
+    all: u64,
+) -> Result<Vec<Content>> {
+    let sizes = sizes(git, blobs).await?;
+    let mut left = all;
+    let fits = |size: &&Option<u64>| {
+        let size = size.filter(|s| *s <= limit).unwrap_or(0);
+        left.checked_sub(size).map(|rest| left = rest).is_some()
+    };
+    let count = sizes.iter().take_while(fits).count();
+    let mut contents = contents(git, &blobs[..count], limit).await?;
+    let beyond = sizes[count..].iter().map(|s| s.map_or(Content::Missing, Content::TooLarge));
+    contents.extend(beyond);
+    Ok(contents)
 }
 
 /// The contents of `blobs`, in their order, none of them above `limit` bytes.
@@ -60,7 +81,7 @@ async fn read_all(git: &Git, wanted: Vec<String>, limit: u64) -> Result<HashMap<
         return Ok(HashMap::new());
     }
     let work = async {
-        let (mut child, input, mut out) = git.converse(READ)?;
+        let (running, input, mut out) = git.converse(READ)?;
         let read = async {
             let mut contents = HashMap::with_capacity(wanted.len());
             for blob in &wanted {
@@ -75,7 +96,7 @@ async fn read_all(git: &Git, wanted: Vec<String>, limit: u64) -> Result<HashMap<
         let (fed, contents) = tokio::join!(feed(input, wanted.clone()), read);
         let contents = contents?;
         fed.map_err(|e| git.io(READ, &e))?;
-        git.end(READ, &mut child).await?;
+        git.end(READ, running).await?;
         Ok(contents)
     };
     git.bounded(READ, work).await?

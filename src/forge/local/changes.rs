@@ -85,8 +85,8 @@ async fn around_missing(git: &Git, range: &Range, error: ForgeError) -> Result<V
     Ok(files)
 }
 
-fn diff_tree() -> [&'static str; 4] {
-    ["diff-tree", "-r", "--no-ext-diff", "--no-textconv"]
+fn diff_tree() -> [&'static str; 5] {
+    ["diff-tree", "-r", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none"]
 }
 
 fn ends(range: &Range) -> [&str; 2] {
@@ -207,8 +207,14 @@ pub(super) fn listed_files(listing: &[u8]) -> Vec<(String, String)> {
     listing.split(|b| *b == 0).filter_map(file).collect()
 }
 
+/// A path as text. Bytes that are no UTF-8 are written out, so that two paths stay two.
 fn lossy(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        chunk.invalid().iter().for_each(|byte| text.push_str(&format!("\\x{byte:02x}")));
+    }
+    text
 }
 
 fn garbled(error: InvalidPatch) -> ForgeError {

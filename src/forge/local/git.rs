@@ -9,7 +9,8 @@ use std::{
 
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
-    process::{Child, ChildStdin, ChildStdout, Command},
+    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
+    task::JoinHandle,
     time::timeout,
 };
 
@@ -30,8 +31,10 @@ impl Default for GitOptions {
     }
 }
 
-/// Settings that would otherwise let a repository run something.
+/// Settings that would otherwise let a repository run something, hide something or cost too much.
 const OVERRIDES: &[&str] = &[
+    // `forge::COMPARED_BYTES`; git reads larger ones in pieces.
+    "core.bigFileThreshold=64m",
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
     "core.attributesFile=/dev/null",
@@ -45,27 +48,19 @@ const OVERRIDES: &[&str] = &[
     "submodule.recurse=false",
 ];
 
-/// What of the caller's environment would point git elsewhere or make it run something.
-const CLEARED: &[&str] = &[
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_COMMON_DIR",
-    "GIT_NAMESPACE",
-    "GIT_PREFIX",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_CONFIG",
-    "GIT_CONFIG_PARAMETERS",
-    "GIT_CONFIG_COUNT",
-    "GIT_EXTERNAL_DIFF",
-    "GIT_DIFF_OPTS",
-    "GIT_GLOB_PATHSPECS",
-    "GIT_ICASE_PATHSPECS",
-    "GIT_ATTR_SOURCE",
-    "GIT_TRACE",
-    "GIT_SHALLOW_FILE",
+/// What of the caller's environment git may see: where the machine's and the user's settings stand.
+/// Any other variable of git's could point it elsewhere or make it run something.
+const KEPT: &[&str] = &[
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_NOSYSTEM",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+    "GIT_EXEC_PATH",
 ];
+
+/// How much of what git complains about is kept.
+const COMPLAINT_BYTES: usize = 4096;
 
 /// git in one repository.
 #[derive(Debug, Clone)]
@@ -117,12 +112,12 @@ impl Git {
         F: FnMut(&[u8]) -> Result<()> + Send,
     {
         let work = async {
-            let (mut child, mut out) = self.spawn(args, Stdio::null())?;
+            let (child, mut out) = self.spawn(args, Stdio::null())?;
             let mut line = Vec::with_capacity(prefix);
             while read_line(&mut out, &mut line, prefix).await.map_err(|e| self.io(args, &e))? {
                 each(&line)?;
             }
-            self.end(args, &mut child).await
+            self.end(args, child).await
         };
         self.bounded(args, work).await?
     }
@@ -131,21 +126,20 @@ impl Git {
     pub(super) fn converse(
         &self,
         args: &[&str],
-    ) -> Result<(Child, ChildStdin, BufReader<ChildStdout>)> {
-        let (mut child, out) = self.spawn(args, Stdio::piped())?;
-        let input = child.stdin.take().ok_or(ForgeError::Garbled("start", "no input".into()))?;
-        Ok((child, input, out))
+    ) -> Result<(Running, ChildStdin, BufReader<ChildStdout>)> {
+        let (mut running, out) = self.spawn(args, Stdio::piped())?;
+        let input = running.child.stdin.take();
+        let input = input.ok_or(ForgeError::Garbled("start", "no input".into()))?;
+        Ok((running, input, out))
     }
 
-    /// Waits for the end of `child`, whose output has been read.
-    pub(super) async fn end(&self, args: &[&str], child: &mut Child) -> Result<()> {
-        let mut err = Vec::new();
-        if let Some(stderr) = child.stderr.take() {
-            let mut stderr = stderr.take(4096);
-            stderr.read_to_end(&mut err).await.map_err(|e| self.io(args, &e))?;
+    /// Waits for the end of a process whose output has been read.
+    pub(super) async fn end(&self, args: &[&str], mut running: Running) -> Result<()> {
+        let status = running.child.wait().await.map_err(|e| self.io(args, &e))?;
+        if status.success() {
+            return Ok(());
         }
-        let status = child.wait().await.map_err(|e| self.io(args, &e))?;
-        if status.success() { Ok(()) } else { Err(self.failed(args, &err)) }
+        Err(self.failed(args, &running.complaints.await.unwrap_or_default()))
     }
 
     /// Gives `work` the time one process may take.
@@ -169,7 +163,7 @@ impl Git {
         }
     }
 
-    fn spawn(&self, args: &[&str], input: Stdio) -> Result<(Child, BufReader<ChildStdout>)> {
+    fn spawn(&self, args: &[&str], input: Stdio) -> Result<(Running, BufReader<ChildStdout>)> {
         let mut child = self
             .command(args)
             .stdin(input)
@@ -178,18 +172,24 @@ impl Git {
             .spawn()
             .map_err(|e| self.start_error(&e))?;
         let out = child.stdout.take().ok_or(ForgeError::Garbled("start", "no output".into()))?;
-        Ok((child, BufReader::with_capacity(64 * 1024, out)))
+        let err = child.stderr.take().ok_or(ForgeError::Garbled("start", "no errors".into()))?;
+        let running = Running { child, complaints: tokio::spawn(complaints(err)) };
+        Ok((running, BufReader::with_capacity(64 * 1024, out)))
     }
 
     fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(&self.options.program);
-        for name in CLEARED {
-            command.env_remove(name);
+        for (name, _) in std::env::vars_os() {
+            let name = name.to_string_lossy();
+            if name.starts_with("GIT_") && !KEPT.contains(&name.as_ref()) {
+                command.env_remove(name.as_ref());
+            }
         }
         command
             .env("GIT_OPTIONAL_LOCKS", "0")
             .env("GIT_TERMINAL_PROMPT", "0")
             .env("GIT_NO_REPLACE_OBJECTS", "1")
+            .env("GIT_GRAFT_FILE", "/dev/null")
             .env("GIT_NO_LAZY_FETCH", "1")
             .env("GIT_LITERAL_PATHSPECS", if self.literal_paths { "1" } else { "0" })
             .env("GIT_ASKPASS", "false")
@@ -233,6 +233,21 @@ impl Git {
             message: said.chars().take(300).collect(),
         }
     }
+}
+
+/// A process, and what it complains about: read while it runs, so that a flood of it cannot stop the
+/// process.
+pub(super) struct Running {
+    child: Child,
+    complaints: JoinHandle<Vec<u8>>,
+}
+
+async fn complaints(mut from: ChildStderr) -> Vec<u8> {
+    let (mut kept, mut chunk) = (Vec::new(), [0; COMPLAINT_BYTES]);
+    while let Ok(read @ 1..) = from.read(&mut chunk).await {
+        kept.extend_from_slice(&chunk[..read.min(COMPLAINT_BYTES - kept.len())]);
+    }
+    kept
 }
 
 fn subcommand(args: &[&str]) -> String {

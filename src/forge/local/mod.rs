@@ -25,6 +25,9 @@ pub use git::GitOptions;
 use self::git::Git;
 use super::{Content, FileChange, Forge, Range, Result, Selection};
 
+/// What is read of one folder.
+const FOLDER_BYTES: u64 = 16 * 1024 * 1024;
+
 /// Repositories on this machine; [`Range::repo`] is the path of one.
 #[derive(Debug, Clone, Default)]
 pub struct LocalGit {
@@ -82,7 +85,7 @@ impl Forge for LocalGit {
         let listing = git.output(&args).await?;
         let (paths, blobs): (Vec<String>, Vec<String>) =
             changes::listed_files(&listing).into_iter().unzip();
-        let contents = batch::contents(&git, &blobs, limit).await?;
+        let contents = batch::first_contents(&git, &blobs, limit, FOLDER_BYTES).await?;
         Ok(paths.into_iter().zip(contents).collect())
     }
 }

@@ -154,7 +154,8 @@ impl Finder {
         let asked = format!("{rev}^{{commit}}");
         let found =
             self.git.ask(&["rev-parse", "--verify", "--quiet", "--end-of-options", &asked]).await?;
-        Ok(found.filter(|id| !id.is_empty()))
+        // A revision may also be a set or a negation; what is asked for is one commit.
+        Ok(found.filter(|id| !id.is_empty() && id.bytes().all(|b| b.is_ascii_hexdigit())))
     }
 
     async fn unknown(&self, rev: &str) -> Result<ForgeError> {

@@ -17,7 +17,7 @@ use crate::{
         sides::{self, Looked},
     },
     base::{Fault, Result},
-    forge::{Content, EntryKind, FileChange, Range, Status},
+    forge::{COMPARED_BYTES, Content, EntryKind, FileChange, Range, Status},
 };
 
 /// Settings larger than this are not read.
@@ -36,6 +36,7 @@ pub async fn ingest(deps: &ReviewDeps, target: &Target) -> Result<Ingested> {
     let texts = texts::readings(deps, &range, &rules, &wanted).await?;
     let mut readings = texts.iter();
     let mut manifests = Vec::new();
+    let listens = listening(&settings);
     for file in &mut files {
         if file.read
             && let Some(reading) = readings.next()
@@ -46,7 +47,7 @@ pub async fn ingest(deps: &ReviewDeps, target: &Target) -> Result<Ingested> {
             }
             file.note.clone_from(&reading.note);
             file.skipped.clone_from(&reading.skipped);
-        } else if listens(&settings, &file.change.path) {
+        } else if listens(&file.change.path) {
             findings.extend(checks::file(facts(&file.change, None)));
         }
     }
@@ -145,6 +146,9 @@ fn unreviewable(change: &FileChange) -> Option<&'static str> {
         (_, EntryKind::Symlink) => Some("symbolic link"),
         // Whoever reads it will find out, and say so.
         _ if change.unavailable => None,
+        _ if change.binary && change.size.is_some_and(|s| s > COMPARED_BYTES) => {
+            Some("too large to be compared")
+        }
         _ if change.binary => Some("binary"),
         _ if globs::is_vendored(&change.path) => Some("vendored"),
         _ if globs::is_generated(&change.path) => Some("generated"),
@@ -161,7 +165,9 @@ fn unreviewable(change: &FileChange) -> Option<&'static str> {
     }
 }
 
-pub(super) fn listens(settings: &Settings, path: &str) -> bool {
-    let matches = |patterns: &[String]| globs::compile(patterns).is_ok_and(|s| s.is_match(path));
-    (settings.include.is_empty() || matches(&settings.include)) && !matches(&settings.ignore)
+/// Whether the settings let a path be looked at.
+pub(super) fn listening(settings: &Settings) -> impl Fn(&str) -> bool + use<> {
+    let compiled = |patterns: &[String]| globs::compile(patterns).unwrap_or_default();
+    let (include, ignore) = (compiled(&settings.include), compiled(&settings.ignore));
+    move |path| (include.is_empty() || include.is_match(path)) && !ignore.is_match(path)
 }

@@ -15,7 +15,7 @@ use super::{
     settings::{Settings, Weight},
     state::{AgentReport, Ingested, Outcome},
 };
-use crate::analysis::{Finding, Lines, Severity, Side, Source, suppressions};
+use crate::analysis::{Finding, Lines, Severity, Side, Source, suppressions::Suppressions};
 
 /// A quote is looked for this many lines up and down.
 const REACH: u32 = 40;
@@ -200,19 +200,21 @@ fn same(a: &Finding, b: &Finding) -> bool {
 /// Finds out whether findings stand on the lines they quote.
 struct Anchors<'t> {
     texts: HashMap<&'t str, Lines<'t>>,
+    told: HashMap<&'t str, Suppressions<'t>>,
 }
 
 impl<'t> Anchors<'t> {
     fn new(texts: &'t HashMap<String, String>) -> Self {
         let lines = texts.iter().map(|(path, text)| (path.as_str(), Lines::new(text)));
-        Self { texts: lines.collect() }
+        let told = texts.iter().map(|(path, text)| (path.as_str(), Suppressions::of(path, text)));
+        Self { texts: lines.collect(), told: told.collect() }
     }
 
     /// Whether a comment tells this finding away.
     fn suppressed(&self, finding: &Finding) -> bool {
         let head = !finding.is_whole_file() && finding.side == Side::Right;
-        let lines = self.texts.get(finding.path.as_str()).filter(|_| head);
-        lines.is_some_and(|l| suppressions::covers(l, finding.start_line, &finding.rule))
+        let told = self.told.get(finding.path.as_str()).filter(|_| head);
+        told.is_some_and(|t| t.covers(finding.start_line, &finding.rule))
     }
 
     /// The finding on the line it quotes, moved there if need be; `None` when there is none.

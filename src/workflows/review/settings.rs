@@ -103,7 +103,10 @@ impl Settings {
     pub fn parse(text: &str) -> Result<Self, Problem> {
         let file: File = toml::from_str(text).map_err(|error| Problem {
             line: error.span().map_or(0, |span| line_of(text, span.start)),
-            cause: error.message().to_owned(),
+            cause: match error.message().trim() {
+                "" => "this is not TOML; a value may be missing".to_owned(),
+                said => said.to_owned(),
+            },
         })?;
         let settings = file.review;
         for (key, patterns) in [("include", &settings.include), ("ignore", &settings.ignore)] {

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::{deps::ReviewDeps, ingest::listens, settings::Settings, state::ReviewFile};
+use super::{deps::ReviewDeps, ingest::listening, settings::Settings, state::ReviewFile};
 use crate::{
     analysis::{
         Finding, globs,
@@ -38,7 +38,8 @@ pub(super) async fn both_sides(
         findings.extend(test_files(deps, range, &changes).await?);
     }
     findings.extend(lock_files(deps, range, &changes).await?);
-    findings.retain(|f| settings.agents.contains(&f.agent) && listens(settings, &f.path));
+    let listens = listening(settings);
+    findings.retain(|f| settings.agents.contains(&f.agent) && listens(&f.path));
     Ok(findings)
 }
 

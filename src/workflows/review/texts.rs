@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     analysis::{
-        Finding, LineSet, Lines, Ruleset, SourceText, analyse, changes, checks, globs, secrets,
+        Finding, LineSet, Lines, Ruleset, SourceText, changes, checks, examine, globs, secrets,
         sides::{self, Looked, Pair},
     },
     base::Result,
@@ -44,6 +44,9 @@ pub struct Reading {
     /// What the checks of both sides would say, and what they need of this file for others.
     pub looked: Looked,
 }
+
+/// How many findings of one rule are kept of one change.
+const MOST_OF_A_RULE: usize = 500;
 
 type Cell = Arc<OnceCell<Arc<Vec<Reading>>>>;
 type Key = (Range, u64);
@@ -124,6 +127,7 @@ async fn read_all(
 ) -> Result<Vec<Reading>> {
     let rules = Arc::new(own_rules::compile(own)?);
     let mut readings = Vec::with_capacity(files.len());
+    let mut kept = HashMap::new();
     for batch in batches(files, &deps.limits) {
         let blobs: Vec<String> = batch.iter().map(|f| f.head.blob.clone()).collect();
         let contents = deps.forge.contents(range, &blobs, deps.limits.file_bytes).await?;
@@ -133,9 +137,28 @@ async fn read_all(
             let base = bases.get(&file.base.blob).cloned();
             one(deps, &rules, file, Sides { head, base })
         });
-        readings.extend(join_all(work).await);
+        let read = join_all(work).await;
+        readings.extend(read.into_iter().map(|reading| thinned(reading, &mut kept)));
     }
     Ok(readings)
+}
+
+/// Keeps the first findings of each rule, and says how many it left out.
+fn thinned(mut reading: Reading, kept: &mut HashMap<String, usize>) -> Reading {
+    let mut beyond = 0;
+    let mut keeps = |finding: &Finding| {
+        let count = kept.entry(finding.rule.clone()).or_default();
+        *count += 1;
+        beyond += usize::from(*count > MOST_OF_A_RULE);
+        *count <= MOST_OF_A_RULE
+    };
+    reading.secrets.retain(&mut keeps);
+    reading.findings.retain(keeps);
+    if beyond > 0 {
+        let more = format!("{beyond} more findings of rules that found {MOST_OF_A_RULE} before");
+        reading.note = Some(reading.note.map_or(more.clone(), |note| format!("{note}; {more}")));
+    }
+    reading
 }
 
 /// The base sides of those files that something is compared with: programs that lost a line, and
@@ -217,14 +240,18 @@ fn read(file: &FileChange, sides: Sides, limits: &Limits, rules: &Ruleset) -> Re
     reading.findings = checks::file(facts(file, Some(&masked.text)));
     if reading.skipped.is_none() {
         let source = SourceText { path: &file.path, text: &masked.text, touched: &touched };
-        reading.findings.extend(analyse(rules, source));
+        let examined = examine(rules, source);
+        reading.findings.extend(examined.findings);
+        reading.skipped = examined.skipped;
         reading.locks = changes::locks_of(source, &Lines::new(source.text));
         let base = match sides.base {
             Some(Content::Text { text, .. }) => secrets::mask(text).text,
             _ => String::new(),
         };
         reading.findings.extend(changes::header_dropped(&file.path, &base, source.text));
-        reading.looked = look(file, &base, source, limits);
+        if reading.skipped.is_none() {
+            reading.looked = look(file, &base, source, limits);
+        }
     }
     reading
 }

@@ -6,6 +6,7 @@ mod diff;
 mod flow;
 mod forge;
 mod judge;
+mod nasty;
 mod outputs;
 mod own_rules;
 mod rules;

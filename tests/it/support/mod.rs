@@ -16,6 +16,7 @@ mod rest;
 mod service;
 
 pub use firestore::Firestore;
+pub use group::living;
 pub use machine::{Done, Machine};
 pub use postgres::{Database, Pooler};
 pub use process::Process;
