@@ -16,7 +16,7 @@ async fn a_lock_file_is_not_left_behind() {
     assert_eq!(found(&repo.review("HEAD~2..HEAD").await), [""; 0]);
     repo.write("web/package.json", PACKAGE.replace("1.0.0\",\n  \"d", "1.0.1\",\n  \"d"));
     repo.commit("no dependency");
-    repo.git(["mv", "web/yarn.lock", "yarn.lock"]);
+    repo.git(["mv", "web/yarn.lock", "web/pnpm-lock.yaml"]);
     repo.write("web/package.json", PACKAGE.replace("^1.0.0", "^3.0.0")).commit("the lock moves");
     assert_eq!(found(&repo.review("HEAD^!").await), [""; 0]);
     repo.write("package.json", PACKAGE).commit("without a lock");

@@ -86,8 +86,10 @@ fn acts(word: &str, first: bool) -> bool {
 
 fn escape(word: &str, out: &mut String) {
     for c in word.chars() {
-        if matches!(c, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '#' | '|' | '~' | '$' | '&')
-        {
+        if matches!(
+            c,
+            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '#' | '|' | '~' | '$' | '&' | '^'
+        ) {
             out.push('\\');
         }
         out.push(c);

@@ -43,7 +43,7 @@ async fn every_kind_of_entry_is_accounted_for() {
     let state = repo.review("HEAD^!").await;
     insta::assert_snapshot!(rows(&state).join("\n"), @r"
     copy.py Done
-    emptied.py Skipped only removals
+    emptied.py Done
     empty.py Skipped no line changed
     from-link.py Done
     from-module.py Done
