@@ -123,7 +123,9 @@ fn explained(lines: &Lines<'_>, number: u32, line: &str) -> bool {
             || line.starts_with("# ")
             || line.starts_with('*')
     };
-    let above = lines.get(number.saturating_sub(1));
+    // Annotations may stand in between.
+    let mut above = (1..number).rev().filter_map(|n| lines.get(n));
+    let above = above.find(|line| !line.trim_start().starts_with('@'));
     comment(line)
         || above.is_some_and(|above| comment(above) || above.trim_start().starts_with("if "))
 }
@@ -146,7 +148,8 @@ fn says(text: &str, lines: usize, words: &[&str]) -> bool {
 /// A licence or copyright notice that stood at the top of the base and is gone. Texts about licences
 /// come and go.
 pub fn header_dropped(path: &str, base: &str, head: &str) -> Option<Finding> {
-    if globs::is_prose(path) || path.to_ascii_lowercase().contains("licen") {
+    let text = globs::is_prose(path) || globs::is_test(path);
+    if text || path.to_ascii_lowercase().contains("licen") {
         return None;
     }
     let gone = says(base, 25, NOTICE) && !says(head, 80, SOME_NOTICE);

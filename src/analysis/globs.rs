@@ -93,6 +93,8 @@ const TOOLING: &[&str] = &[
     "**/.ci/**",
     "**/.github/**",
     "**/gulpfile.*",
+    "**/cli/**",
+    "**/cli.{py,rb,js,ts,go,php}",
     "**/Rakefile",
     "**/setup.py",
     "**/management/commands/**",

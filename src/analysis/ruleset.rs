@@ -196,7 +196,7 @@ fn compile(file: &RuleFile, language: Lang) -> Result<Compiled, String> {
         severity: file.severity,
         confidence: file.confidence,
         tests: file.tests.unwrap_or(if softened { InTests::Soften } else { InTests::Report }),
-        about_input: file.files.is_empty() && matches!(file.cwe, Some(22 | 78 | 89)),
+        about_input: file.files.is_empty() && matches!(file.cwe, Some(22 | 78 | 89 | 502)),
         title: file.title.trim().to_owned(),
         body: format!("{}{cwe}\n\n{}", file.problem.trim(), file.advice.trim()),
         needs: file.needs.clone(),

@@ -12,8 +12,8 @@ use super::{
     ruleset::{CompiledRule, LanguageRules},
 };
 
-/// In a test what is meant there, and in a tool what its own developers pass to it, stays
-/// countable, below the usual threshold.
+/// In a test what is meant there, in a tool what its own developers pass to it, and on a line what
+/// another tool was told to let pass, stays countable, below the usual threshold.
 const SOFTENED: Confidence = Confidence::hundredths(45);
 
 /// The rules of one language, of those built in and of a repository's own.
@@ -49,7 +49,10 @@ pub(super) fn scan(
             if let Some(found) = rule.matcher.match_node(node.clone())
                 && let Some(mut finding) = finding(rule, &found, source, lines)
             {
-                if test && rule.tests == InTests::Soften || tooling && rule.about_input {
+                if test && rule.tests == InTests::Soften
+                    || tooling && rule.about_input
+                    || decided(&finding.quote)
+                {
                     finding.confidence = finding.confidence.min(SOFTENED);
                 }
                 findings.push(finding);
@@ -58,6 +61,22 @@ pub(super) fn scan(
         open.extend(node.children());
     }
     Ok(findings)
+}
+
+/// Whether the line tells another tool to be silent: somebody has thought about it.
+fn decided(line: &str) -> bool {
+    const TOLD: &[&str] = &[
+        "nolint",
+        "nosec",
+        "NOSONAR",
+        "nosemgrep",
+        "noqa: S",
+        "eslint-disable",
+        "rubocop:disable",
+        "phpcs:ignore",
+        "lgtm[",
+    ];
+    TOLD.iter().any(|word| line.contains(word))
 }
 
 /// First and last line of a node.

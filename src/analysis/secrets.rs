@@ -100,6 +100,7 @@ fn finding(secret: &Secret, path: &str, lines: &Lines<'_>) -> Option<Finding> {
 /// that its vendor means to be public.
 fn made_up(kind: &Kind, path: &str, line: &str) -> bool {
     const PUBLIC: &[&str] = &["authdomain", "messagingsenderid"];
+    const HERE: &[&str] = &["@localhost", "@127.0.0.1", "@host.docker.internal"];
     const INVENTED: &[&str] = &["test", "fake", "dummy", "example", "sample", "mock"];
     let test = globs::is_test(path);
     let line = line.to_ascii_lowercase();
@@ -111,6 +112,8 @@ fn made_up(kind: &Kind, path: &str, line: &str) -> bool {
         }
         // The key of a page that talks to Firebase is in every visitor's hands.
         "google-api-key" if PUBLIC.iter().any(|word| line.contains(word)) => true,
+        // The masked password stands before the host; who is on this machine needs none.
+        "connection-password" if HERE.iter().any(|host| line.contains(host)) => true,
         "hardcoded-credential" | "connection-password" => test || stands_alone(path),
         _ => test && kind.confidence < 90,
     }

@@ -70,7 +70,8 @@ fn left_behind<'t>(
         changed.push(index);
     }
     let (from, to) = change?;
-    if changed.len() < 2 {
+    // Where the original has the new name as well, either may be meant in either place.
+    if changed.len() < 2 || old.iter().any(|t| t.name && t.text == to) {
         return None;
     }
     let mut left = None;

@@ -129,7 +129,7 @@ pub fn select(
 
     findings.sort_by(|a, b| rank(a).cmp(&rank(b)));
     let anchored = findings.len();
-    findings = merge(findings);
+    findings = gather(merge(findings));
     left_out.merged = anchored - findings.len();
 
     let merged = findings.len();
@@ -181,6 +181,36 @@ fn merge(findings: Vec<Finding>) -> Vec<Finding> {
         kept.push(finding);
     }
     kept
+}
+
+/// As many whole files as this get a finding each from one rule.
+const APIECE: usize = 3;
+
+/// Where a rule says the same of more whole files, the first speaks for all.
+fn gather(findings: Vec<Finding>) -> Vec<Finding> {
+    let mut files: HashMap<String, Vec<String>> = HashMap::new();
+    for finding in findings.iter().filter(|f| f.is_whole_file()) {
+        files.entry(finding.rule.clone()).or_default().push(finding.path.clone());
+    }
+    files.retain(|_, paths| paths.len() > APIECE);
+    let speaks = |mut finding: Finding| {
+        let Some(paths) = files.get(&finding.rule).filter(|_| finding.is_whole_file()) else {
+            return Some(finding);
+        };
+        let (_, others) = paths.split_first().filter(|(first, _)| **first == finding.path)?;
+        let named: Vec<String> = others.iter().take(APIECE).map(|p| format!("`{p}`")).collect();
+        let more = match others.len() - named.len() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        finding.body.push_str(&format!(
+            "\n\nThe same is true of {} other files: {}{more}.",
+            others.len(),
+            named.join(", ")
+        ));
+        Some(finding)
+    };
+    findings.into_iter().filter_map(speaks).collect()
 }
 
 /// Whether two findings about one line say the same: by rule, or by most words of their titles.

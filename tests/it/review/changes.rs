@@ -50,6 +50,7 @@ async fn tests_switched_off_need_a_reason() {
     );
     repo.write("tests/test_a.py", "@pytest.mark.skip\ndef test_a(): pass\n\n@pytest.mark.skip(reason='slow')\ndef test_b(): pass\n");
     repo.write("src/a.js", "it.skip('a', () => {});\n");
+    repo.write("ATest.java", "// Breaks on CI.\n@Test\n@Disabled\nvoid a() {}\n");
     repo.write("a_test.go", "if testing.Short() {\n\tt.Skip()\n}\n");
     repo.commit("change");
     assert_eq!(

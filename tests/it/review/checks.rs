@@ -84,3 +84,16 @@ fn tests_are_judged_more_softly() {
     };
     assert!(confidence("src/a.py") >= 50 && confidence("tests/a.py") < 50);
 }
+
+/// What another tool was told to let pass was thought about.
+#[test]
+fn what_another_tool_lets_pass_is_judged_more_softly() {
+    let touched = LineSet::all();
+    let confidence = |end| {
+        let text = &format!("requests.get(u, verify=False){end}\n");
+        let source = SourceText { path: "a.py", text, touched: &touched };
+        analyse(&Ruleset::built_in(), source)[0].confidence.get()
+    };
+    assert!(confidence("") >= 50 && confidence("  # noted") >= 50);
+    assert!(confidence("  # nosec B501") < 50 && confidence("  # noqa: S501") < 50);
+}

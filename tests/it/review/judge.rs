@@ -127,3 +127,27 @@ fn confidence_round_trips() {
     }
     assert!(serde_json::from_str::<Confidence>("1.5").is_err());
 }
+
+/// P5: a rule says the same of many whole files once, and which they are.
+#[test]
+fn whole_files_are_gathered() {
+    let about = |n: usize, rule: &str| {
+        let mut finding = finding(rule, 0, "");
+        finding.path = format!("{n}.md");
+        finding.fingerprint = format!("{rule} {n}");
+        finding
+    };
+    let shown = |count: usize| {
+        let mut found: Vec<Finding> = (0..count).map(|n| about(n, "mode")).collect();
+        found.push(about(7, "other"));
+        select(found, &texts(), &Settings::default())
+    };
+    assert_eq!(shown(3).0.len(), 4, "as many get a finding each");
+    let (found, left_out) = shown(6);
+    let places: Vec<(&str, &str)> =
+        found.iter().map(|f| (f.rule.as_str(), f.path.as_str())).collect();
+    assert_eq!(places, [("mode", "0.md"), ("other", "7.md")]);
+    assert_eq!(left_out.merged, 5);
+    let told = "The same is true of 5 other files: `1.md`, `2.md`, `3.md` and 2 more.";
+    assert!(found[0].body.ends_with(told), "{}", found[0].body);
+}

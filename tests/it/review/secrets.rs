@@ -115,6 +115,8 @@ fn what_opens_nothing_is_not_reported() {
         (".ci/compose.yml", url.clone(), false),
         ("docker-compose.test.yml", url.clone(), false),
         ("src/seeds/users.yml", url, false),
+        ("a.env", "postgres://app:Xk29fjq0slQ@localhost:5432/app".into(), false),
+        ("a.env", "postgres://app:Xk29fjq0slQ@db.example.org/app".into(), true),
     ] {
         let masked = secrets::mask(text);
         assert!(masked.any(), "{path}");

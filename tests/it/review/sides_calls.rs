@@ -122,6 +122,18 @@ fn copies_that_are_whole() {
      return dx + dy
 "#,
         ),
+        // Either name is meant in either place.
+        (
+            "k.py",
+            r#"
+ class Headers:
++    def keys(self):
++        return [key.decode(self.encoding) for key, value in self._list]
++
++    def values(self):
++        return [value.decode(self.encoding) for key, value in self._list]
+"#,
+        ),
         // What stays is common to all.
         (
             "b.py",
