@@ -97,7 +97,7 @@ const TOOLING: &[&str] = &[
     "**/cli.{py,rb,js,ts,go,php}",
     "**/Rakefile",
     "**/setup.py",
-    "**/management/commands/**",
+    "**/commands/*.py",
     "**/release.*",
 ];
 
