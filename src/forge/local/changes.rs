@@ -3,53 +3,67 @@
 
 use super::{batch, git::Git};
 use crate::forge::{
-    Entry, EntryKind, FileChange, ForgeError, Range, Result, Status,
+    COMPARED_BYTES, Entry, EntryKind, FileChange, ForgeError, Range, Result, Status,
     diff::{FilePatch, InvalidPatch, PatchParser},
 };
 
 /// Beyond this many candidates renames are looked for by equal content only.
 const RENAME_LIMIT: &str = "-l2000";
 
-/// More paths than this without content are too many to name on a command line.
-const MOST_MISSING: usize = 500;
+/// More paths than this are too many to name on a command line.
+const MOST_NAMED: usize = 500;
 
 pub(super) async fn changes(git: &Git, range: &Range) -> Result<Vec<FileChange>> {
     let git = &git.apart().await?;
-    let files = match compared(git, range, &["-M", RENAME_LIMIT], &[]).await {
+    match compared(git, range, &["-M", RENAME_LIMIT], &[]).await {
         // Content that is not here stops git altogether; only its own paths shall suffer.
         Err(error @ ForgeError::Git { .. }) => around_missing(git, range, error).await,
         other => other,
-    };
-    let mut files = files?;
-    measure(git, &mut files).await?;
-    Ok(files)
+    }
 }
 
-/// The paths under `paths` with their hunks.
+/// Every path but those that `without` names, with their hunks.
 async fn compared(
     git: &Git,
     range: &Range,
     renames: &[&str],
-    paths: &[&str],
+    without: &[String],
 ) -> Result<Vec<FileChange>> {
-    let mut files = listed(git, range, renames, paths).await?;
+    let mut files = listed(git, range, renames, without).await?;
+    let large = measure(git, &mut files).await?;
+    let (sparing, paths) = all_but(git, without.iter().chain(&large));
     let patch = ["-p", "-U0", "--full-index", "--no-color", "--diff-algorithm=histogram"];
     let mut parser = PatchParser::default();
-    let args = [&diff_tree(), renames, &patch, &ends(range), paths].concat();
-    git.lines(&args, PatchParser::PREFIX, |line| parser.line(line).map_err(garbled)).await?;
-    attach(&mut files, parser.finish().map_err(garbled)?)?;
+    let args = [&diff_tree(), renames, &patch, &ends(range), &strs(&paths)].concat();
+    sparing.lines(&args, PatchParser::PREFIX, |line| parser.line(line).map_err(garbled)).await?;
+    attach(&mut files, &large, parser.finish().map_err(garbled)?)?;
     Ok(files)
 }
 
-/// The paths under `paths` without their hunks.
+/// What names every path but these.
+fn all_but<'p>(git: &Git, without: impl Iterator<Item = &'p String>) -> (Git, Vec<String>) {
+    let out: Vec<String> = without.map(|path| format!(":(top,exclude,literal){path}")).collect();
+    if out.is_empty() {
+        return (git.clone(), out);
+    }
+    let paths = ["--".to_owned(), ":(top)".to_owned()].into_iter().chain(out).collect();
+    (Git { literal_paths: false, ..git.clone() }, paths)
+}
+
+fn strs(texts: &[String]) -> Vec<&str> {
+    texts.iter().map(String::as_str).collect()
+}
+
+/// The same without their hunks.
 async fn listed(
     git: &Git,
     range: &Range,
     renames: &[&str],
-    paths: &[&str],
+    without: &[String],
 ) -> Result<Vec<FileChange>> {
     let raw = ["--raw", "-z", "--no-abbrev"];
-    let args = [&diff_tree(), renames, &raw, &ends(range), paths].concat();
+    let (git, paths) = all_but(git, without.iter());
+    let args = [&diff_tree(), renames, &raw, &ends(range), &strs(&paths)].concat();
     parse_raw(&git.output(&args).await?)
 }
 
@@ -67,19 +81,18 @@ async fn around_missing(git: &Git, range: &Range, error: ForgeError) -> Result<V
         .into_iter()
         .zip(sizes.chunks_exact(2))
         .partition(|(f, sizes)| lacks(&f.base, sizes[0]) || lacks(&f.head, sizes[1]));
-    if lacking.is_empty() || lacking.len() > MOST_MISSING {
+    if lacking.is_empty() || lacking.len() > MOST_NAMED {
         return Err(error);
     }
-    let mut files: Vec<FileChange> = lacking.into_iter().map(|(file, _)| file).collect();
-    for file in &mut files {
-        file.unavailable = true;
-    }
+    let unavailable = |(file, sizes): (FileChange, &[Option<u64>])| FileChange {
+        unavailable: true,
+        size: sizes[1],
+        ..file
+    };
+    let mut files: Vec<FileChange> = lacking.into_iter().map(unavailable).collect();
     if !whole.is_empty() {
-        let out: Vec<String> =
-            files.iter().map(|f| format!(":(top,exclude,literal){}", f.path)).collect();
-        let paths = ["--", ":(top)"].into_iter().chain(out.iter().map(String::as_str));
-        let magic = Git { literal_paths: false, ..git.clone() };
-        files.extend(compared(&magic, range, &["--no-renames"], &paths.collect::<Vec<_>>()).await?);
+        let without: Vec<String> = files.iter().map(|f| f.path.clone()).collect();
+        files.extend(compared(git, range, &["--no-renames"], &without).await?);
     }
     files.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(files)
@@ -147,11 +160,15 @@ fn kind_of(mode: &str) -> EntryKind {
     }
 }
 
-/// Gives each file the patch that is its own. A changed type is shown as a removal followed by
-/// an addition.
-fn attach(files: &mut [FileChange], patches: Vec<FilePatch>) -> Result<()> {
+/// Gives each file but those that are `large` the patch that is its own. A changed type is shown as
+/// a removal followed by an addition.
+fn attach(files: &mut [FileChange], large: &[String], patches: Vec<FilePatch>) -> Result<()> {
     let mut patches = patches.into_iter();
     for file in files {
+        if large.contains(&file.path) {
+            file.binary = true;
+            continue;
+        }
         let next = patches.next().ok_or_else(|| mismatch(file))?;
         let patch = match file.status {
             Status::TypeChanged => {
@@ -175,16 +192,25 @@ fn attach(files: &mut [FileChange], patches: Vec<FilePatch>) -> Result<()> {
     }
 }
 
-/// Fills in the sizes of the heads.
-async fn measure(git: &Git, files: &mut [FileChange]) -> Result<()> {
-    let held =
-        |f: &&mut FileChange| !matches!(f.head.kind, EntryKind::Absent | EntryKind::Submodule);
-    let mut held: Vec<&mut FileChange> = files.iter_mut().filter(held).collect();
-    let blobs: Vec<String> = held.iter().map(|f| f.head.blob.clone()).collect();
-    for (file, size) in held.iter_mut().zip(batch::sizes(git, &blobs).await?) {
-        file.size = size;
+/// Fills in the sizes of the heads. Answers the paths with a large side: git would hold it whole only
+/// to say that it differs.
+async fn measure(git: &Git, files: &mut [FileChange]) -> Result<Vec<String>> {
+    let blobs: Vec<String> =
+        files.iter().flat_map(|f| [f.base.blob.clone(), f.head.blob.clone()]).collect();
+    let sizes = batch::sizes(git, &blobs).await?;
+    let mut large = Vec::new();
+    for (file, sizes) in files.iter_mut().zip(sizes.chunks_exact(2)) {
+        let held = !matches!(file.head.kind, EntryKind::Absent | EntryKind::Submodule);
+        file.size = sizes[1].filter(|_| held);
+        let paths = [Some(&file.path), file.old_path.as_ref()].into_iter().flatten();
+        // A path that is not text cannot be named.
+        let named = !paths.clone().any(|path| path.contains("\\x"));
+        if named && sizes.iter().flatten().any(|size| *size > COMPARED_BYTES) {
+            large.extend(paths.cloned());
+        }
     }
-    Ok(())
+    large.truncate(MOST_NAMED);
+    Ok(large)
 }
 
 /// The id in the first record of an `ls-tree -z` listing, when it is a file.

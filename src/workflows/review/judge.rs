@@ -186,15 +186,16 @@ fn merge(findings: Vec<Finding>) -> Vec<Finding> {
 /// As many whole files as this get a finding each from one rule.
 const APIECE: usize = 3;
 
-/// Where a rule says the same of more whole files, the first speaks for all.
+/// Where a rule says the same, word for word, of more whole files, the first speaks for all.
 fn gather(findings: Vec<Finding>) -> Vec<Finding> {
-    let mut files: HashMap<String, Vec<String>> = HashMap::new();
+    let said = |f: &Finding| [f.rule.clone(), f.title.clone(), f.body.clone()];
+    let mut files: HashMap<[String; 3], Vec<String>> = HashMap::new();
     for finding in findings.iter().filter(|f| f.is_whole_file()) {
-        files.entry(finding.rule.clone()).or_default().push(finding.path.clone());
+        files.entry(said(finding)).or_default().push(finding.path.clone());
     }
     files.retain(|_, paths| paths.len() > APIECE);
     let speaks = |mut finding: Finding| {
-        let Some(paths) = files.get(&finding.rule).filter(|_| finding.is_whole_file()) else {
+        let Some(paths) = files.get(&said(&finding)).filter(|_| finding.is_whole_file()) else {
             return Some(finding);
         };
         let (_, others) = paths.split_first().filter(|(first, _)| **first == finding.path)?;

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// `small` in an ordinary test run, `full` when asked.
-fn size(small: usize, full: usize) -> usize {
+pub(super) fn size(small: usize, full: usize) -> usize {
     if std::env::var_os("VERDICT_TEST_BOMBS").is_some() { full } else { small }
 }
 
