@@ -1,10 +1,10 @@
 //! What a run costs on a server: runs per second alone and 64 at once, by the size of the pool, and
 //! bytes per run. Prints; never judges.
 //!
-//! `cargo bench --bench stores --features postgres,firestore`, with `VERDICT_TEST_POSTGRES=postgres://…` and
+//! `cargo bench --bench stores --features postgres,firestore,encryption`, with `VERDICT_TEST_POSTGRES=postgres://…` and
 //! `VERDICT_TEST_FIRESTORE=HOST:PORT` (Google's emulator); servers for it: `tests/services/postgres start
 //! DIR`, and `firestore`. It makes databases of its own at PostgreSQL, and drops them.
-//! `-- rates`, `bytes`, `listings` or `firestore` runs one part.
+//! `-- rates`, `bytes`, `encryption`, `listings` or `firestore` runs one part.
 //! `VERDICT_BENCH_RUNS` says how many runs make a rate (6400), `VERDICT_BENCH_LISTED` among how many a
 //! page is looked for (1000000).
 
@@ -36,7 +36,7 @@ use tokio::{
 };
 use verdict::{
     base::Clock,
-    checkpoint::{FirestoreOptions, FirestoreStore, PostgresStore},
+    checkpoint::{FirestoreOptions, FirestoreStore, KeyRing, Memory, PostgresStore, Sealed},
     db::{Postgres, PostgresOptions},
     graph::{Execute, Graph, NewSpec, RunId, Runtime, Stop, Store, store::RunFilter},
 };
@@ -60,6 +60,9 @@ async fn all() {
     }
     if part("bytes") {
         bench.bytes(runs / 3).await;
+    }
+    if part("encryption") {
+        bench.encryption(runs / 4).await;
     }
     if part("listings") {
         bench.listings().await;
@@ -154,6 +157,29 @@ impl Bench {
 
     async fn durable(&self, runtime: &Runtime) {
         durable(runtime, &self.graph, &self.work).await;
+    }
+
+    /// What encrypting adds to a run in memory, where nothing else costs time.
+    async fn encryption(&self, runs: usize) {
+        let key = format!("bench:{}", "0123456789abcdef".repeat(4));
+        let memory = || -> Arc<dyn Store> { Arc::new(Memory::new(Clock::system())) };
+        let sealed =
+            || -> Arc<dyn Store> { Arc::new(Sealed::new(memory(), KeyRing::parse(&key).unwrap())) };
+        let mut times = [Vec::new(), Vec::new()];
+        for _ in 0..5 {
+            for (times, store) in times.iter_mut().zip([memory(), sealed()]) {
+                let runtime = Runtime::new(store, Clock::system(), "bench");
+                let began = Instant::now();
+                self.at_once(1, runs, &runtime).await;
+                times.push(1e3 * began.elapsed().as_secs_f64() / runs as f64);
+            }
+        }
+        let [bare, sealed] = times.map(|mut times| {
+            times.sort_by(f64::total_cmp);
+            times[2]
+        });
+        row("in memory", bare, "ms", "-", String::new());
+        row("in memory, encrypted", sealed, "ms", "-", format!("{:.2} x", sealed / bare));
     }
 
     /// What the tables and their indexes take up.

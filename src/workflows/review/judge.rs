@@ -78,16 +78,53 @@ pub struct Judgement {
     pub missing: Vec<String>,
 }
 
-/// Judges everything found. `texts` are the masked heads of the files with findings, by path.
+/// Findings on the lines they quote. Texts are needed only here, and a few at a time.
+#[derive(Debug, Default)]
+pub struct Placed {
+    /// Each with whether a comment at its place tells it away.
+    findings: Vec<(Finding, bool)>,
+    unanchored: usize,
+}
+
+impl Placed {
+    /// `found` by `texts`, the masked heads of their files by path.
+    pub fn of(found: Vec<Finding>, texts: &HashMap<String, String>) -> Self {
+        let mut placed = Self::default();
+        placed.place(found, texts);
+        placed
+    }
+
+    /// More of them. Whole files and the base side need no text.
+    pub fn place(&mut self, found: Vec<Finding>, texts: &HashMap<String, String>) {
+        let anchors = Anchors::new(texts);
+        for finding in found {
+            match anchors.anchor(finding) {
+                None => self.unanchored += 1,
+                Some(finding) => {
+                    let suppressed = anchors.suppressed(&finding);
+                    self.findings.push((finding, suppressed));
+                }
+            }
+        }
+    }
+}
+
+/// Everything found, by ingest and by the agents.
+pub fn found<'r>(
+    change: &'r Ingested,
+    reports: impl IntoIterator<Item = &'r AgentReport>,
+) -> impl Iterator<Item = &'r Finding> {
+    change.findings.iter().chain(reports.into_iter().flat_map(|report| &report.findings))
+}
+
+/// Judges everything found.
 pub fn judge<'r>(
     change: &Ingested,
     reports: impl IntoIterator<Item = &'r AgentReport>,
-    texts: &HashMap<String, String>,
+    placed: Placed,
 ) -> Judgement {
-    let mut found = change.findings.clone();
     let mut missing = Vec::new();
     for report in reports {
-        found.extend(report.findings.iter().cloned());
         if let Outcome::Failed(why) = &report.outcome {
             missing.push(format!("{}: {why}", report.agent));
         }
@@ -95,7 +132,7 @@ pub fn judge<'r>(
     }
     missing.sort_unstable();
     missing.dedup();
-    let (findings, left_out) = select(found, texts, &change.settings);
+    let (findings, left_out) = select(placed, &change.settings);
     let verdict = if !missing.is_empty() {
         Verdict::Incomplete
     } else if findings.iter().any(|f| f.severity >= Severity::High) {
@@ -109,24 +146,18 @@ pub fn judge<'r>(
 }
 
 /// The findings to show, ranked, and what was left out.
-pub fn select(
-    found: Vec<Finding>,
-    texts: &HashMap<String, String>,
-    settings: &Settings,
-) -> (Vec<Finding>, LeftOut) {
-    let total = found.len();
-    let mut anchors = Anchors::new(texts);
-    let mut findings: Vec<Finding> =
-        found.into_iter().filter_map(|finding| anchors.anchor(finding)).collect();
-    let mut left_out = LeftOut { unanchored: total - findings.len(), ..LeftOut::default() };
+pub fn select(placed: Placed, settings: &Settings) -> (Vec<Finding>, LeftOut) {
+    let mut left_out = LeftOut { unanchored: placed.unanchored, ..LeftOut::default() };
+    let mut findings = placed.findings;
 
     let anchored = findings.len();
-    findings.retain_mut(|finding| weigh(finding, settings));
+    findings.retain_mut(|(finding, _)| weigh(finding, settings));
     left_out.off = anchored - findings.len();
     let weighed = findings.len();
-    findings.retain(|finding| !anchors.suppressed(finding));
+    findings.retain(|(_, suppressed)| !suppressed);
     left_out.suppressed = weighed - findings.len();
 
+    let mut findings: Vec<Finding> = findings.into_iter().map(|(finding, _)| finding).collect();
     findings.sort_by(|a, b| rank(a).cmp(&rank(b)));
     let anchored = findings.len();
     findings = gather(merge(findings));
@@ -249,7 +280,7 @@ impl<'t> Anchors<'t> {
     }
 
     /// The finding on the line it quotes, moved there if need be; `None` when there is none.
-    fn anchor(&mut self, mut finding: Finding) -> Option<Finding> {
+    fn anchor(&self, mut finding: Finding) -> Option<Finding> {
         // Of the base side and of whole files there is no head text to compare with.
         if finding.is_whole_file() || finding.side == Side::Left {
             return Some(finding);

@@ -31,11 +31,14 @@ mod sided;
 mod state;
 pub mod texts;
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{collections::HashMap, time::Duration};
 
 use async_trait::async_trait;
 
-use self::agents::{AGENTS, Agent};
+use self::{
+    agents::{AGENTS, Agent},
+    judge::Placed,
+};
 pub use self::{
     deps::{Limits, ReviewDeps},
     ingest::ingest,
@@ -48,6 +51,7 @@ pub use self::{
 };
 use super::{Admission, Event, Start, Workflow, read_input};
 use crate::{
+    analysis::Finding,
     base::{Fault, Result},
     forge::FileChange,
     graph::{Context, END, Graph, GraphBuilder, GraphError, NodeError},
@@ -129,24 +133,26 @@ fn add_agent(graph: &mut GraphBuilder<ReviewState, ReviewDeps>, agent: Agent) {
     graph.edge("ingest", name).edge(name, "judge");
 }
 
-/// Reads what the findings quote, then judges.
+/// Reads what the findings quote, no more at a time than fits into memory, then judges.
 async fn judge_all(ctx: &Ctx) -> Result<Judgement> {
-    let change = ingested(ctx.state())?;
+    let (deps, change) = (ctx.deps(), ingested(ctx.state())?);
     let reports = || ctx.state().agents.values();
-    let quoted: BTreeSet<&str> = reports()
-        .flat_map(|r| &r.findings)
-        .chain(&change.findings)
-        .filter(|f| !f.is_whole_file())
-        .map(|f| f.path.as_str())
-        .collect();
-    let files: Vec<&FileChange> = change
-        .files
-        .iter()
-        .map(|f| &f.change)
-        .filter(|f| quoted.contains(f.path.as_str()))
-        .collect();
-    let texts = texts::masked(ctx.deps(), &change.range, &files).await?;
-    Ok(judge::judge(change, reports(), &texts))
+    let mut quoting: HashMap<&str, Vec<Finding>> = HashMap::new();
+    for finding in judge::found(change, reports()) {
+        quoting.entry(&finding.path).or_default().push(finding.clone());
+    }
+    let quotes = |f: &&FileChange| {
+        quoting.get(f.path.as_str()).is_some_and(|all| all.iter().any(|f| !f.is_whole_file()))
+    };
+    let files: Vec<&FileChange> = change.files.iter().map(|f| &f.change).filter(quotes).collect();
+    let mut placed = Placed::default();
+    for batch in texts::batches(&files, &deps.limits) {
+        let texts = texts::masked(deps, &change.range, batch).await?;
+        let here = batch.iter().filter_map(|f| quoting.remove(f.path.as_str()));
+        placed.place(here.flatten().collect(), &texts);
+    }
+    placed.place(quoting.into_values().flatten().collect(), &HashMap::new());
+    Ok(judge::judge(change, reports(), placed))
 }
 
 fn ingested(state: &ReviewState) -> Result<&Ingested> {

@@ -187,7 +187,10 @@ struct Sides {
 }
 
 /// Runs of files whose texts fit into memory together.
-fn batches<'f, 'c>(files: &'f [&'c FileChange], limits: &Limits) -> Vec<&'f [&'c FileChange]> {
+pub(super) fn batches<'f, 'c>(
+    files: &'f [&'c FileChange],
+    limits: &Limits,
+) -> Vec<&'f [&'c FileChange]> {
     let mut batches = Vec::new();
     let (mut start, mut bytes) = (0, 0);
     for (index, file) in files.iter().enumerate() {

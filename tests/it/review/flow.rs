@@ -10,7 +10,7 @@ use verdict::{
     workflows::{
         Admission, Event, Workflow,
         review::{
-            Limits, Review, ReviewDeps, Target,
+            Limits, Review, ReviewDeps, Target, agents, judge,
             report::{About, Format, Looked, coverage, json, text},
         },
     },
@@ -329,16 +329,14 @@ async fn missing_content_makes_it_incomplete() {
     std::fs::remove_file(repo.path().join(format!(".git/objects/{}/{}", &blob[..2], &blob[2..])))
         .unwrap();
     let elsewhere = super::support::deps(Limits::default());
-    let agent = verdict::workflows::review::agents::AGENTS[3];
-    let report = verdict::workflows::review::agents::run(&elsewhere, agent, &change).await.unwrap();
+    let agent = agents::AGENTS[3];
+    let report = agents::run(&elsewhere, agent, &change).await.unwrap();
     assert_eq!(report.unread["a.py"], "its content is not in the repository");
     assert_eq!(report.findings.len(), 1);
     change.findings.clear();
-    let judged = verdict::workflows::review::judge::judge(
-        &change,
-        [&report],
-        &[("b.py".to_owned(), "breakpoint()\n".to_owned())].into(),
-    );
+    let heads = [("b.py".to_owned(), "breakpoint()\n".to_owned())].into();
+    let placed = judge::Placed::of(report.findings.clone(), &heads);
+    let judged = judge::judge(&change, [&report], placed);
     assert_eq!(judged.verdict.word(), "incomplete");
     assert_eq!(judged.findings.len(), 1);
 }

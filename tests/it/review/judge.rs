@@ -4,7 +4,10 @@ use std::collections::HashMap;
 
 use verdict::{
     analysis::{Category, Confidence, Finding, Severity, Side, Source, assign_fingerprints},
-    workflows::review::{judge::select, settings::Settings},
+    workflows::review::{
+        judge::{self, LeftOut, Placed},
+        settings::Settings,
+    },
 };
 
 const TEXT: &str = "one\n  two\nthree\ntwo\nfour\nfive\n";
@@ -29,6 +32,14 @@ fn finding(rule: &str, line: u32, quote: &str) -> Finding {
     assign_fingerprints(&mut finding);
     let [finding] = finding;
     finding
+}
+
+fn select(
+    found: Vec<Finding>,
+    texts: &HashMap<String, String>,
+    settings: &Settings,
+) -> (Vec<Finding>, LeftOut) {
+    judge::select(Placed::of(found, texts), settings)
 }
 
 fn texts() -> HashMap<String, String> {

@@ -130,7 +130,9 @@ pub async fn review(deps: &ReviewDeps, range: Range) -> ReviewState {
     }
     let files: Vec<_> = change.files.iter().filter(|f| f.read).map(|f| &f.change).collect();
     let heads = texts::masked(deps, &change.range, &files).await.unwrap();
-    updates.push(ReviewUpdate::Judged(judge::judge(&change, &reports, &heads)));
+    let found = judge::found(&change, &reports).cloned().collect();
+    let placed = judge::Placed::of(found, &heads);
+    updates.push(ReviewUpdate::Judged(judge::judge(&change, &reports, placed)));
     for update in updates {
         state.validate(&update).unwrap();
         state.merge(update);
