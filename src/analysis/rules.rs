@@ -154,6 +154,12 @@ pub fn read(name: &str, text: &str) -> Result<RuleFile, RuleError> {
     Ok(file)
 }
 
+/// The file of the built-in rule of this name, and its text: such a rule lies by its name.
+pub fn built_in(id: &str) -> Option<(&'static str, &'static str)> {
+    let named = |file: &str| file.rsplit('/').next()?.strip_suffix(".yml").map(|name| name == id);
+    BUILT_IN.iter().copied().find(|(file, _)| named(file) == Some(true))
+}
+
 pub(super) fn parse<'t, T: Deserialize<'t>>(name: &str, text: &'t str) -> Result<T, RuleError> {
     from_str::<T>(text).map_err(|error| {
         let line = error.location().and_then(|l| u32::try_from(l.line()).ok());

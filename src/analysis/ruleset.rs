@@ -133,8 +133,7 @@ impl Ruleset {
 
     /// Whether there is a rule of this name.
     pub fn contains(&self, id: &str) -> bool {
-        let built_in = |(file, _): &(&str, &str)| is_named(file, id);
-        self.ids.contains(id) || self.built_in && BUILT_IN.iter().any(built_in)
+        self.ids.contains(id) || self.built_in && rules::built_in(id).is_some()
     }
 }
 
@@ -147,11 +146,6 @@ impl LanguageRules {
         }
         self.rules.push(rule);
     }
-}
-
-/// A built-in rule lies by its name.
-fn is_named(file: &str, id: &str) -> bool {
-    file.rsplit('/').next().and_then(|name| name.strip_suffix(".yml")) == Some(id)
 }
 
 /// The built-in rules of one language; none for a language without any.

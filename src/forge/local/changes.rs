@@ -205,11 +205,11 @@ async fn measure(git: &Git, files: &mut [FileChange]) -> Result<Vec<String>> {
         let paths = [Some(&file.path), file.old_path.as_ref()].into_iter().flatten();
         // A path that is not text cannot be named.
         let named = !paths.clone().any(|path| path.contains("\\x"));
-        if named && sizes.iter().flatten().any(|size| *size > COMPARED_BYTES) {
+        let room = large.len() + 2 <= MOST_NAMED;
+        if named && room && sizes.iter().flatten().any(|size| *size > COMPARED_BYTES) {
             large.extend(paths.cloned());
         }
     }
-    large.truncate(MOST_NAMED);
     Ok(large)
 }
 

@@ -13,7 +13,4 @@ mod rules;
 mod rules_cli;
 mod secrets;
 mod sides;
-mod sides_calls;
-mod sides_conditions;
-mod sides_protection;
 pub mod support;

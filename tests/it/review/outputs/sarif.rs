@@ -213,3 +213,18 @@ async fn masks_are_no_fixes() {
     assert_eq!(compared["fixes"], Value::Null, "{compared}");
     assert!(!text.contains(&token));
 }
+
+/// What a check of both sides is about stands in its rule, as it does for rules in files.
+#[test]
+fn checks_of_both_sides_are_described() {
+    let repo = Repo::new();
+    let locked = "package a\n\nfunc f() {\n\tmu.Lock()\n\tdefer mu.Unlock()\n\tgo_on(items)\n}\n";
+    repo.write("a.go", locked).commit("base");
+    repo.write("a.go", locked.replace("\tdefer mu.Unlock()\n", "")).commit("change");
+    let run = of_binary(&repo);
+    let index = of_rule(&run, "unlock-removed")["ruleIndex"].as_u64().unwrap();
+    let rule = &run["tool"]["driver"]["rules"][usize::try_from(index).unwrap()];
+    assert_eq!(rule["shortDescription"]["text"], "This lock is no longer given back");
+    let help = rule["help"]["text"].as_str().unwrap();
+    assert!(help.ends_with("\n\nGive the lock back on every way out."), "{help}");
+}

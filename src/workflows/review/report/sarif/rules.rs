@@ -1,7 +1,5 @@
-//! What SARIF says about the rules of the findings: from their rule files where there are any,
-//! else from the first finding of each.
-
-use std::path::Path;
+//! What SARIF says about the rules of the findings: from their rule files, or what is told of the
+//! checks of both sides, where there are any; else from the first finding of each.
 
 use serde_json::json;
 
@@ -12,24 +10,24 @@ use super::{
 use crate::{
     analysis::{
         Category, Confidence, Finding, Severity,
-        rules::{self, BUILT_IN, RuleFile},
+        rules::{self, RuleFile},
+        sides::{self, CHECKS},
     },
     workflows::review::{report::escape, state::ReviewState},
 };
 
 /// The descriptor of a finding's rule.
 pub(super) fn descriptor(state: &ReviewState, finding: &Finding) -> Descriptor {
-    match rule_file(state, &finding.rule) {
-        Some(rule) => of_file(&rule),
-        None => of_finding(finding),
+    if let Some(rule) = rule_file(state, &finding.rule) {
+        return of_file(&rule);
     }
+    let check = CHECKS.iter().find(|check| check.id == finding.rule);
+    check.map_or_else(|| of_finding(finding), of_check)
 }
 
 /// The rule of this name, built in or of the repository.
 fn rule_file(state: &ReviewState, id: &str) -> Option<RuleFile> {
-    let named = |file: &&(&str, &str)| Path::new(file.0).file_stem().is_some_and(|s| s == id);
-    let built_in = BUILT_IN.iter().find(named).map(|(file, text)| (*file, *text));
-    if let Some((file, text)) = built_in {
+    if let Some((file, text)) = rules::built_in(id) {
         return rules::read(file, text).ok();
     }
     let own = state.ingested.iter().flat_map(|i| &i.rules);
@@ -56,7 +54,25 @@ fn of_file(rule: &RuleFile) -> Descriptor {
     }
 }
 
-/// Of a check, a kind of credential or a model: its findings are all there is to know.
+/// Of a check of both sides.
+fn of_check(check: &sides::About) -> Descriptor {
+    let about = About {
+        category: check.category,
+        severity: check.severity,
+        confidence: check.confidence,
+        cwe: cwe_in(check.problem),
+    };
+    Descriptor {
+        id: check.id.to_owned(),
+        short_description: Message::plain(check.title),
+        full_description: Some(Message::plain(check.problem)),
+        help: Some(both(&format!("{}\n\n{}", check.problem, check.advice))),
+        default_configuration: Configuration { level: level(check.severity) },
+        properties: about.properties(),
+    }
+}
+
+/// Of another check, a kind of credential or a model: its findings are all there is to know.
 fn of_finding(finding: &Finding) -> Descriptor {
     let about = About {
         category: finding.agent,

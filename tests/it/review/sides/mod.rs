@@ -1,6 +1,17 @@
 //! Checks that need both sides of the diff: the helper their tables are tried with, and whole
 //! reviews.
 
+mod callers;
+mod closes;
+mod conditions;
+mod copies;
+mod errors;
+mod gone_tests;
+mod guards;
+mod lock_files;
+mod locks;
+mod permissions;
+
 use std::collections::BTreeSet;
 
 use verdict::analysis::{

@@ -1,0 +1,288 @@
+//! Checks of errors taken away.
+
+use super::{finds, is_silent};
+
+#[test]
+fn an_error_nobody_looks_at() {
+    finds(&[
+        (
+            "a.go",
+            r#"
+ func load(path string) string {
+ 	data, err := read(path)
+-	if err != nil {
+-		return ""
+-	}
+ 	return data.String()
+ }
+"#,
+            "error-check-removed:2",
+        ),
+        (
+            "b.go",
+            r#"
+ func save(a *A) error {
+ 	data, err := a.encode()
+ 	if err != nil {
+ 		return err
+ 	}
+ 	_, err = a.write(data)
+-	if err != nil {
+-		return err
+-	}
+ 	err = a.sync()
+ 	return err
+ }
+"#,
+            "error-check-removed:6",
+        ),
+        (
+            "c.go",
+            r#"
+ func save(a *A) error {
+ 	_, err := a.write(nil)
+-	if err != nil {
+-		log.Print(err)
+-		return err
+-	}
+ 	err = a.sync()
+ 	return err
+ }
+"#,
+            "error-check-removed:2",
+        ),
+        (
+            "a.ts",
+            r#"
+ async function save(a: A) {
+   const [error, data] = await to(a.encode());
+   let saveError = await a.write(data);
+-  if (saveError) {
+-    throw saveError;
+-  }
+   return data.length;
+ }
+"#,
+            "error-check-removed:3",
+        ),
+        (
+            "b.ts",
+            r#"
+ async function save(a: A) {
+   const writeErr = await a.write(a.data);
+-  if (writeErr !== null) {
+-    throw writeErr;
+-  }
+   return a.data.length;
+ }
+"#,
+            "error-check-removed:2",
+        ),
+        (
+            "a.js",
+            r#"
+ async function save(a) {
+   const err = await a.write(a.data);
+-  if (err) return false;
+   return true;
+ }
+"#,
+            "error-check-removed:2",
+        ),
+        (
+            "d.go",
+            r#"
+ func (s *Store) remove(id string) int {
+ 	count, removeErr := s.db.remove(id)
+-	if removeErr != nil {
+-		panic(removeErr)
+-	}
+ 	return count
+ }
+"#,
+            "error-check-removed:2",
+        ),
+        (
+            "e.go",
+            r#"
+ func each(paths []string) {
+ 	for _, path := range paths {
+ 		data, err := read(path)
+-		if err != nil {
+-			continue
+-		}
+ 		show(data)
+ 	}
+ }
+"#,
+            "error-check-removed:3",
+        ),
+    ]);
+    is_silent(&[
+        (
+            "a.go",
+            r#"
+ func load(path string) (string, error) {
+ 	data, err := read(path)
+-	if err != nil {
+-		return "", err
+-	}
+-	return data.String(), nil
++	return data.String(), err
+ }
+"#,
+        ),
+        (
+            "b.go",
+            r#"
+ func load(path string) string {
+-	data, err := read(path)
+-	if err != nil {
+-		return ""
+-	}
++	data := mustRead(path)
+ 	return data.String()
+ }
+"#,
+        ),
+        (
+            "c.go",
+            r#"
+ func load(path string) string {
+ 	data, err := read(path)
+-	if err != nil {
+-		return ""
+-	}
++	check(err)
+ 	return data.String()
+ }
+"#,
+        ),
+        (
+            "d.go",
+            r#"
+ func load(path string) string {
+-	data, err := read(path)
+-	if err != nil {
+-		return ""
+-	}
++	data, _ := read(path)
+ 	return data.String()
+ }
+"#,
+        ),
+        (
+            "e.go",
+            r#"
+ func load(path string) string {
+-	data, err := read(path)
+-	if err != nil {
++	if data, err := read(path); err != nil {
+ 		return ""
++	} else {
++		return data.String()
+ 	}
+-	return data.String()
+ }
+"#,
+        ),
+        (
+            "f.go",
+            r#"
+ func load(path string) (string, error) {
+ 	data, err := read(path)
+-	if err != nil {
+-		return "", err
+-	}
+ 	data = trim(data)
+ 	if err != nil {
+ 		return "", err
+ 	}
+ 	return data, nil
+ }
+"#,
+        ),
+        // In another way.
+        (
+            "g.go",
+            r#"
+ func load(path string) string {
+ 	data, err := read(path)
+-	if err != nil {
+-		return ""
+-	}
++	switch {
++	case errors.Is(err, missing):
++		return ""
++	}
+ 	return data.String()
+ }
+"#,
+        ),
+        // With more to it.
+        (
+            "h.go",
+            r#"
+ func load(path string) string {
+ 	data, err := read(path)
+-	if err != nil {
++	if err != nil && !ignored(err) {
+ 		return ""
+ 	}
+ 	return data.String()
+ }
+"#,
+        ),
+        // In a test.
+        (
+            "a_test.go",
+            r#"
+ func load(path string) string {
+ 	data, err := read(path)
+-	if err != nil {
+-		return ""
+-	}
+ 	return data.String()
+ }
+"#,
+        ),
+        // It only said so, and went on.
+        (
+            "i.go",
+            r#"
+ func load(path string) string {
+ 	data, err := read(path)
+-	if err != nil {
+-		log.Print(err)
+-	}
+ 	return data.String()
+ }
+"#,
+        ),
+        // No error.
+        (
+            "a.js",
+            r#"
+ async function save(a) {
+   const done = await a.write(a.data);
+-  if (done) return false;
+   return true;
+ }
+"#,
+        ),
+        // A comment.
+        (
+            "j.go",
+            r#"
+ func load(path string) string {
+ 	data, err := read(path)
+-	// whatever
+ 	if err != nil {
+ 		return ""
+ 	}
+ 	return data.String()
+ }
+"#,
+        ),
+    ]);
+}
