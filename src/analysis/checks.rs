@@ -196,9 +196,10 @@ fn hidden(at: &At<'_>) -> Option<Finding> {
     }
     let unseen =
         |c: char| matches!(c, '\u{200b}' | '\u{2060}' | '\u{00ad}' | '\u{e0001}'..='\u{e007f}');
-    // Flags of some regions are spelled with tag characters after a black flag.
-    let flag = at.line.contains('\u{1f3f4}');
-    let c = at.line.chars().find(|c| unseen(*c)).filter(|_| !flag)?;
+    if is_written_so(at.line) {
+        return None;
+    }
+    let c = at.line.chars().find(|c| unseen(*c))?;
     let body = format!(
         "U+{:04X} cannot be seen, yet it is part of the text: comparisons and searches fail for no \
          visible reason.\n\nRemove it, or write it as an escape.",
@@ -212,6 +213,14 @@ fn hidden(at: &At<'_>) -> Option<Finding> {
         "An invisible character",
         &body,
     ))
+}
+
+/// Whether what cannot be seen belongs there: after the black flag of a region, between the words of
+/// a script without blanks; or whether it does nothing, in a comment.
+fn is_written_so(line: &str) -> bool {
+    let unspaced = |c: char| matches!(c, '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}');
+    let comment = ["//", "#", "*", "--"].iter().any(|sign| line.trim_start().starts_with(sign));
+    comment || line.chars().any(|c| c == '\u{1f3f4}' || unspaced(c))
 }
 
 /// TODO, FIXME or XXX in a comment, without an issue, a name or an address to follow it up.

@@ -9,6 +9,10 @@ const VENDORED: &[&str] = &[
     "**/vendor/**",
     "**/third_party/**",
     "**/thirdparty/**",
+    "**/third-party/**",
+    "**/{3rdparty,3rd-party,3rd_party}/**",
+    "**/vendors/**",
+    "**/{assets,inc,js,javascripts,lib,libs,public,static}/**/{ckeditor,codemirror,fckeditor,htmlpurifier,tiny_mce,tinymce}/**",
     "**/bower_components/**",
     "**/.yarn/**",
     "**/Godeps/**",
@@ -53,8 +57,16 @@ const GENERATED: &[&str] = &[
 const TESTS: &[&str] = &[
     "**/test/**",
     "**/tests/**",
+    "**/{Test,Tests}/**",
+    "**/{unittest,unittests,unit_tests,unit-tests}/**",
+    "**/*{-,_}tests/**",
+    "**/{integration,functional}/{certs,fixtures,resources}/**",
+    "**/{cypress,playwright}/**",
+    "**/{cassettes,vcr,vcr_cassettes}/**",
+    "**/{mocks,__mocks__,stories}/**",
+    "**/*.stories.*",
     "**/testing/**",
-    "**/testdata/**",
+    "**/{testdata,test_data,test-data}/**",
     "**/__tests__/**",
     "**/spec/**",
     "**/specs/**",
@@ -80,6 +92,8 @@ const TESTS: &[&str] = &[
     "**/samples/**",
     "**/sample/**",
     "**/conftest.py",
+    "**/tests.py",
+    "**/*_spec.rb",
     "**/tests.rs",
     "**/*demo*/**",
 ];
@@ -89,6 +103,7 @@ const TOOLING: &[&str] = &[
     "**/script/**",
     "**/tools/**",
     "**/hack/**",
+    "**/bin/**",
     "**/ci/**",
     "**/.ci/**",
     "**/.github/**",
@@ -114,7 +129,12 @@ const DATA: &[&str] = &[
     "**/*.srt",
     "**/*.vtt",
     "**/*.tex",
-    "**/{lang,langs,language,languages,locale,locales,i18n,l10n,translations}/**",
+    "**/{lang,langs,language,languages,locale,locales,localisation,localization,i18n,l10n,translations}/**",
+];
+
+const MARKUP: &[&str] = &[
+    "**/*.{htm,html,xhtml,md,mdx,markdown,rst,adoc,txt}",
+    "**/*.{twig,erb,haml,slim,jinja,jinja2,j2,hbs,mustache,liquid,ejs,pug,cshtml,phtml,tpl}",
 ];
 
 const MEDIA: &[&str] = &[
@@ -190,6 +210,10 @@ question! {
 question! {
     /// Data rather than a program, often in people's languages.
     is_data, DATA
+}
+question! {
+    /// Pages and the templates of pages.
+    is_markup, MARKUP
 }
 question! {
     /// Pictures, sounds, fonts and documents.

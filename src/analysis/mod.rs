@@ -15,6 +15,7 @@
 //! | `parse.rs` | a text into a tree, within bounds |
 //! | `rule_cost.rs` | what the regular expressions of a repository's rules may cost |
 //! | `scan.rs` | one walk over one parsed file for all rules |
+//! | `origin.rs` | whether the values that a statement is put together from are its own |
 //! | `examples.rs` | the examples in rule files, tried |
 //! | `secrets.rs`, `secret_kinds.rs` | credentials: found, masked in place |
 //! | `suppressions.rs` | comments that tell a finding away |
@@ -30,6 +31,7 @@ mod finding;
 pub mod globs;
 mod language;
 mod lines;
+mod origin;
 mod parse;
 mod rule_cost;
 pub mod rules;

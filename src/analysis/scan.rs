@@ -4,9 +4,9 @@
 use ast_grep_core::{NodeMatch, matcher::MatcherExt, replacer::Replacer, tree_sitter::StrDoc};
 
 use super::{
-    Confidence, Finding, Lang, Lines, Side, Source, SourceText,
+    Category, Confidence, Finding, Lang, Lines, Side, Source, SourceText,
     finding::quote,
-    globs,
+    globs, origin,
     parse::{Tree, Unparsed, parse},
     rules::InTests,
     ruleset::{CompiledRule, LanguageRules},
@@ -15,6 +15,9 @@ use super::{
 /// In a test what is meant there, in a tool what its own developers pass to it, and on a line what
 /// another tool was told to let pass, stays countable, below the usual threshold.
 const SOFTENED: Confidence = Confidence::hundredths(45);
+
+/// How long a word is, in bytes, that a comment hardly holds by chance.
+const NAMED: usize = 12;
 
 /// The rules of one language, of those built in and of a repository's own.
 pub(super) fn scan(
@@ -51,7 +54,8 @@ pub(super) fn scan(
             {
                 if test && rule.tests == InTests::Soften
                     || tooling && rule.about_input
-                    || decided(&finding.quote)
+                    || rule.puts_in && origin::is_own(&found)
+                    || decided(&finding, lines)
                 {
                     finding.confidence = finding.confidence.min(SOFTENED);
                 }
@@ -63,8 +67,9 @@ pub(super) fn scan(
     Ok(findings)
 }
 
-/// Whether the line tells another tool to be silent: somebody has thought about it.
-fn decided(line: &str) -> bool {
+/// Whether somebody has thought about it: the line tells another tool to be silent, or what is
+/// dangerous in it is named by the comment above.
+fn decided(finding: &Finding, lines: &Lines<'_>) -> bool {
     const TOLD: &[&str] = &[
         "nolint",
         "nosec",
@@ -76,7 +81,13 @@ fn decided(line: &str) -> bool {
         "phpcs:ignore",
         "lgtm[",
     ];
-    TOLD.iter().any(|word| line.contains(word))
+    let above = lines.get(finding.start_line.saturating_sub(1)).unwrap_or_default().trim_start();
+    let comment = above.starts_with("//") || above.starts_with('#') || above.starts_with('*');
+    let names = |word: &str| word.len() >= NAMED && above.contains(word);
+    TOLD.iter().any(|word| finding.quote.contains(word))
+        || finding.agent == Category::Security
+            && comment
+            && finding.quote.split(|c: char| !c.is_alphanumeric() && c != '_').any(names)
 }
 
 /// First and last line of a node.

@@ -27,6 +27,8 @@ pub struct Masked {
 struct Secret {
     kind: usize,
     range: Range<usize>,
+    /// Whether it is of letters alone: a word rather than something random.
+    word: bool,
 }
 
 /// Masks every secret in `text`.
@@ -66,7 +68,8 @@ impl Masked {
         let reported = |secret: &&Secret| {
             let line = lines.at(secret.range.start);
             touched.contains(line)
-                && !made_up(&kinds().all[secret.kind], path, lines.get(line).unwrap_or_default())
+                && !made_up(secret, path, lines.get(line).unwrap_or_default())
+                && !beside_its_pattern(&lines, line)
         };
         self.secrets.iter().filter(reported).filter_map(|s| finding(s, path, &lines)).collect()
     }
@@ -96,14 +99,15 @@ fn finding(secret: &Secret, path: &str, lines: &Lines<'_>) -> Option<Finding> {
     })
 }
 
-/// Whether path and line tell that this credential opens nothing: one made up for tests, or one
-/// that its vendor means to be public.
-fn made_up(kind: &Kind, path: &str, line: &str) -> bool {
+/// Whether path and line tell that this credential opens nothing: one made up for tests and
+/// explanations, or one that its vendor means to be public.
+fn made_up(secret: &Secret, path: &str, line: &str) -> bool {
     const PUBLIC: &[&str] = &["authdomain", "messagingsenderid"];
-    const HERE: &[&str] = &["@localhost", "@127.0.0.1", "@host.docker.internal"];
     const INVENTED: &[&str] = &["test", "fake", "dummy", "example", "sample", "mock"];
+    let kind = &kinds().all[secret.kind];
     let test = globs::is_test(path);
     let line = line.to_ascii_lowercase();
+    let explains = || globs::is_markup(path) || line.contains("example");
     match kind.id {
         // Keys made for tests are committed on purpose.
         "private-key" => {
@@ -112,20 +116,61 @@ fn made_up(kind: &Kind, path: &str, line: &str) -> bool {
         }
         // The key of a page that talks to Firebase is in every visitor's hands.
         "google-api-key" if PUBLIC.iter().any(|word| line.contains(word)) => true,
-        // The masked password stands before the host; who is on this machine needs none.
-        "connection-password" if HERE.iter().any(|host| line.contains(host)) => true,
-        "hardcoded-credential" | "connection-password" => test || stands_alone(path),
+        "connection-password" => test || stands_alone(path) || opens_nothing(&line, secret.word),
+        "hardcoded-credential" => test || stands_alone(path) || explains() || line.contains("hash"),
+        "json-web-token" => test || explains(),
         _ => test && kind.confidence < 90,
     }
+}
+
+/// Whether a connection string, its password masked, leads nowhere: to this machine, or with a mere
+/// word for a password to a container beside this one or from a comment.
+fn opens_nothing(line: &str, word: bool) -> bool {
+    const HERE: &[&str] = &["localhost", "127.0.0.1", "host.docker.internal"];
+    const COMMENTS: &[&str] = &["#", "//", ";", "--", "*", "<!--"];
+    let mut hosts = line.split("*@").skip(1).map(|rest| {
+        rest.split(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '.' | '-' | '_'))
+            .next()
+            .unwrap_or_default()
+    });
+    let commented = COMMENTS.iter().any(|sign| line.trim_start().starts_with(sign));
+    let leads_nowhere = |host: &str| HERE.contains(&host) || word && !host.contains('.');
+    word && commented || hosts.any(leads_nowhere)
+}
+
+/// Whether an expression with counted characters stands around: a sample of what a scanner looks
+/// for.
+fn beside_its_pattern(lines: &Lines<'_>, line: u32) -> bool {
+    let counted = |text: &str| {
+        let classes = text.split("]{").skip(1);
+        text.contains('[')
+            && classes.into_iter().any(|c| c.starts_with(|d: char| d.is_ascii_digit()))
+    };
+    (line.saturating_sub(4)..=line + 1).filter_map(|n| lines.get(n)).any(counted)
 }
 
 /// Whether what a path holds is set up for one run and gone after it: databases of CI, seeds.
 fn stands_alone(path: &str) -> bool {
     let path = path.to_ascii_lowercase();
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", &path));
-    let ci = |folder: &str| matches!(folder, ".ci" | "ci" | ".github" | ".circleci" | "dev-docs");
+    let ci = |folder: &str| {
+        matches!(
+            folder,
+            ".ci"
+                | "ci"
+                | ".github"
+                | ".circleci"
+                | ".devcontainer"
+                | "dev"
+                | "devel"
+                | "development"
+                | "dev-docs"
+        )
+    };
+    let ends = [".example", ".sample", ".dist", ".template", ".tmpl", ".test", ".testing", ".ci"];
     folders.split('/').any(|folder| ci(folder) || folder.contains("seed"))
         || name.contains("seeder")
+        || ends.iter().any(|end| name.ends_with(end))
         || name.starts_with("docker-compose")
             && ["ci", "test", "dev", "cypress"].iter().any(|w| name.contains(w))
 }
@@ -144,7 +189,8 @@ fn find(text: &str) -> Vec<Secret> {
             let before = found.range(..range.end).next_back();
             let overlaps = before.is_some_and(|(_, s)| range.start < s.range.end);
             if !range.is_empty() && !overlaps {
-                found.insert(range.start, Secret { kind: index, range });
+                let word = text[range.clone()].bytes().all(|b| b.is_ascii_alphabetic());
+                found.insert(range.start, Secret { kind: index, range, word });
             }
         }
     }

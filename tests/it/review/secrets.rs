@@ -41,6 +41,13 @@ fn samples() -> Vec<(&'static str, String)> {
             format!("url = postgres://app:{}@db.internal/app", "q8Zr1LmT5vXw"),
         ),
         ("secret-hardcoded-credential", format!("db_password = \"{}\"", "q8Zr1LmT5vXw")),
+        (
+            "secret-json-web-token",
+            format!(
+                "t {}.{}.{}",
+                "eyJhbGciOiJIUzI1NiJ9", "eyJzdWIiOiI0MiJ9Zz", "q8Zr1LmT5vXwY2nBc7Dk9FgH"
+            ),
+        ),
     ]
 }
 
@@ -103,6 +110,8 @@ fn what_opens_nothing_is_not_reported() {
     let key = sample("secret-private-key");
     let google = sample("secret-google-api-key");
     let url = sample("secret-connection-password");
+    let token = sample("secret-json-web-token");
+    let github = sample("secret-github-token");
     for (path, text, reported) in [
         ("certs/key.pem", key.clone(), true),
         ("tests/certs/key.pem", key.clone(), false),
@@ -114,9 +123,24 @@ fn what_opens_nothing_is_not_reported() {
         ("deploy/compose.yml", url.clone(), true),
         (".ci/compose.yml", url.clone(), false),
         ("docker-compose.test.yml", url.clone(), false),
-        ("src/seeds/users.yml", url, false),
+        ("src/seeds/users.yml", url.clone(), false),
         ("a.env", "postgres://app:Xk29fjq0slQ@localhost:5432/app".into(), false),
         ("a.env", "postgres://app:Xk29fjq0slQ@db.example.org/app".into(), true),
+        ("a.env", "postgres://app:wallapiss@db/app".into(), false),
+        ("a.env", "postgres://app:Xk29fjq0slQ@db/app".into(), true),
+        ("a.env", "postgres://app:wallapiss@db.shop.org/app".into(), true),
+        ("a.env", "# postgres://app:wallapiss@db.shop.org/app".into(), false),
+        (".env.example", url, false),
+        ("src/unittests/scans/a.json", token.clone(), false),
+        ("src/a.go", format!("Token string `example:\"{token}\"`"), false),
+        ("docs.html.twig", token.clone(), false),
+        ("src/a.go", token, true),
+        (
+            "src/scan.rs",
+            format!("(\"[a-z]{{3}}_[A-Za-z0-9]{{36}}\",\n Sample(\"{github}\"))"),
+            false,
+        ),
+        ("src/scan.rs", format!("(\"\",\n Sample(\"{github}\"))"), true),
     ] {
         let masked = secrets::mask(text);
         assert!(masked.any(), "{path}");
