@@ -1,7 +1,7 @@
 //! Checks that look at a change as a whole, or at both sides of a file: lock files left behind,
 //! tests switched off or gone, licence headers dropped. Pure; whoever calls brings the texts.
 
-use std::sync::OnceLock;
+use std::{collections::HashSet, sync::OnceLock};
 
 use regex::Regex;
 
@@ -84,13 +84,13 @@ pub fn switched_off(source: SourceText<'_>, lines: &Lines<'_>) -> Vec<Finding> {
     static SKIP: OnceLock<Option<Regex>> = OnceLock::new();
     let skip = SKIP.get_or_init(|| {
         Regex::new(
-            r#"(?x)^\s*(
+            r##"(?x)^\s*(
                 @(pytest\.mark|unittest)\.skip(\(\s*\))?\s*$
               | @(Disabled|Ignore)(\(\s*\))?\s*(//.*)?$
               | \#\[ignore\]\s*$
-              | (xit|xdescribe|xtest|(it|test|describe)\.skip)\s*\(
+              | (xit|xdescribe|xtest|(it|test|describe)\.skip)\s*\(\s*(["'`]|$)
               | (t|b)\.(Skip|SkipNow)\(\s*\)\s*$
-            )"#,
+            )"##,
         )
         .ok()
     });
@@ -145,6 +145,20 @@ fn says(text: &str, lines: usize, words: &[&str]) -> bool {
     })
 }
 
+/// Whether most lines of the base that say something stand in the head: a text written anew needs
+/// no old notice.
+fn is_kept(base: &str, head: &str) -> bool {
+    let long = |text| str::lines(text).map(str::trim).filter(|line| line.len() > 8);
+    let head: HashSet<&str> = long(head).collect();
+    let base: Vec<&str> = long(base).skip_while(|line| is_comment(line)).collect();
+    let kept = base.iter().filter(|line| head.contains(*line)).count();
+    kept * 2 >= base.len()
+}
+
+fn is_comment(line: &str) -> bool {
+    ["#", "//", "/*", "*", ";", "--", "<!--", "\"\"\""].iter().any(|sign| line.starts_with(sign))
+}
+
 /// A licence or copyright notice that stood at the top of the base and is gone. Texts about licences
 /// come and go.
 pub fn header_dropped(path: &str, base: &str, head: &str) -> Option<Finding> {
@@ -152,7 +166,7 @@ pub fn header_dropped(path: &str, base: &str, head: &str) -> Option<Finding> {
     if text || path.to_ascii_lowercase().contains("licen") {
         return None;
     }
-    let gone = says(base, 25, NOTICE) && !says(head, 80, SOME_NOTICE);
+    let gone = says(base, 25, NOTICE) && !says(head, 80, SOME_NOTICE) && is_kept(base, head);
     (gone && !head.trim().is_empty()).then(|| {
         At { path, number: 0, line: "" }.finding(
             "licence-header-dropped",

@@ -90,7 +90,8 @@ pub fn file(facts: FileFacts<'_>) -> Vec<Finding> {
     }
     let extension = facts.path.rsplit_once('.').map_or("", |(_, e)| e);
     let script = facts.text.is_some_and(|t| t.starts_with("#!"));
-    if facts.became_executable && !script && NEVER_RUN.contains(&extension) {
+    let own = !globs::is_vendored(facts.path) && !globs::is_generated(facts.path);
+    if facts.became_executable && own && !script && NEVER_RUN.contains(&extension) {
         let title = format!("A .{extension} file becomes executable");
         let body = "Nobody runs a file of this kind: the mode was probably changed by accident.\
                     \n\nTake it back with `git update-index --chmod=-x`.";

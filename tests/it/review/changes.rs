@@ -37,6 +37,11 @@ async fn a_licence_header_is_missed() {
     repo.write("c.po", "x\n").write("LICENSES/x.rs", "x\n").commit("texts about licences");
     assert_eq!(found(&repo.review("HEAD~2..HEAD").await), [""; 0]);
     assert_eq!(found(&repo.review("HEAD^!").await), [""; 0]);
+    repo.write("d.py", "# Copyright (c) 2020 Ada\n\nfirst = compute(1)\nsecond = compute(2)\n");
+    repo.commit("one more");
+    repo.write("d.py", "import other\n\nresult = other.everything()\n");
+    repo.commit("written anew");
+    assert_eq!(found(&repo.review("HEAD^!").await), [""; 0]);
 }
 
 /// A test that is switched off needs a word of why.
@@ -46,7 +51,8 @@ async fn tests_switched_off_need_a_reason() {
     repo.write("README.md", "x\n").commit("base");
     repo.write(
         "tests/a.test.js",
-        "it.skip('a', () => {});\n// broken on Windows\nit.skip('b', () => {});\n",
+        "it.skip('a', () => {});\n// broken on Windows\nit.skip('b', () => {});\n\
+         test.skip(!browser, 'needs a browser');\n",
     );
     repo.write("tests/test_a.py", "@pytest.mark.skip\ndef test_a(): pass\n\n@pytest.mark.skip(reason='slow')\ndef test_b(): pass\n");
     repo.write("src/a.js", "it.skip('a', () => {});\n");
