@@ -80,8 +80,9 @@ fn left_behind<'t>(
             continue;
         }
         let Some(expected) = substituted(y.text, from, to) else { continue };
-        // A name that nobody uses was not forgotten.
-        if !known(head, b.start + index, &expected) {
+        // A name that nobody uses was not forgotten, and one that says what is done or what is
+        // given stays the same for different things.
+        if !known(head, b.start + index, &expected) || is_common(new, index, from) {
             continue;
         }
         if left.replace((index, expected)).is_some() {
@@ -117,6 +118,13 @@ fn substituted(name: &str, from: &str, to: &str) -> Option<String> {
     places.next().is_none().then(|| format!("{}{to}{}", &name[..at], &name[at + from.len()..]))
 }
 
+/// Whether the name at `index` is a verb that is called, as `get(`, or the attribute of an element.
+fn is_common(tokens: &[Token<'_>], index: usize, from: &str) -> bool {
+    let text = |at: usize| tokens.get(at).map_or("", |t| t.text);
+    let verb = tokens[index].text == from && text(index + 1) == "(";
+    verb || text(index + 1) == "=" && text(index + 2) == "{"
+}
+
 /// Whether `name` in place of the token at `at` would mean something: it stands in the same
 /// function, as a member of the same thing where that token is a member.
 fn known(head: &Syntax<'_>, at: usize, name: &str) -> bool {
@@ -131,7 +139,11 @@ fn known(head: &Syntax<'_>, at: usize, name: &str) -> bool {
         None => {
             let tokens = head.of(around);
             let free = |at: usize| at == 0 || !member(&tokens[at - 1]);
-            tokens.iter().enumerate().any(|(at, t)| t.name && t.text == name && free(at))
+            let mut named = tokens.iter().enumerate().filter(|(_, t)| t.name && t.text == name);
+            let first = named.find(|(at, _)| free(*at)).map(|(place, _)| place);
+            let made = |at: usize| matches!(tokens.get(at + 1).map(|t| t.text), Some("=" | ":="));
+            // What is made further down cannot be meant.
+            first.is_some_and(|place| around.start + place < at || !made(place))
         }
     }
 }

@@ -30,8 +30,11 @@ pub(super) fn look(compared: &Compared<'_>) -> Vec<Claim> {
         return Vec::new();
     }
     let functions = compared.functions();
-    let per =
-        |both: &Both<'_>| lock_gone(compared, *both).or_else(|| release_gone(compared, *both));
+    let taken = taken(&compared.base.tokens);
+    // Whoever takes several away protects it in another way.
+    let alone = taken.iter().filter(|s| compared.removed(s.line)).count() == 1;
+    let gone = |both: &Both<'_>| alone.then(|| lock_gone(compared, *both)).flatten();
+    let per = |both: &Both<'_>| gone(both).or_else(|| release_gone(compared, *both));
     functions.iter().filter_map(per).collect()
 }
 

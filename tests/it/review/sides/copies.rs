@@ -191,6 +191,41 @@ fn copies_that_are_whole() {
  }
 "#,
         ),
+        // The one that would be meant is made below.
+        (
+            "d.go",
+            r#"
+ func f(t *Type) error {
++	firstTypeName := t.GetType(firstTypeKey)
++	firstRelationName := t.GetRelation(firstTypeKey)
+ 	firstRelationKey := rels[firstRelationName]
+ 	return firstRelationKey.Err(firstTypeName)
+ }
+"#,
+        ),
+        // A verb that is called, of other things.
+        (
+            "A.java",
+            r#"
+ class A {
+   Object look(String name, Key getKey, Key removeKey) {
++    Object getResult = wrap(getKey, all.get(name));
++    Object removeResult = wrap(removeKey, all.get(name));
+     return all.remove(getResult, removeResult);
+   }
+ }
+"#,
+        ),
+        // The attribute of an element keeps its name.
+        (
+            "a.jsx",
+            r#"
+ function View({ error, streamableError }) {
++  if (error) return <Message error={error.message} />;
++  if (streamableError) return <Message error={streamableError.message} />;
+ }
+"#,
+        ),
         // Not a copy that is new.
         (
             "b.go",

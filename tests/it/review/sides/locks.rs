@@ -275,6 +275,25 @@ fn locks_that_are_taken_otherwise() {
  }
 "#,
         ),
+        // Several at once are another design.
+        (
+            "e.go",
+            r#"
+ func (c *Cache) Put(key string, value int) {
+-	c.mu.Lock()
+-	defer c.mu.Unlock()
+ 	c.items[key] = value
+ 	c.count++
+ }
+ func (c *Cache) Drop(key string) {
+-	c.mu.Lock()
+-	defer c.mu.Unlock()
+ 	delete(c.items, key)
+ 	c.count--
+ }
+ func (c *Cache) Close() { c.mu.Lock(); c.mu.Unlock() }
+"#,
+        ),
         // The caller takes it.
         (
             "c.go",
