@@ -156,15 +156,20 @@ fn asserts(token: &Token<'_>) -> bool {
     words.iter().any(|w| low.contains(w)) || token.text == "?"
 }
 
+/// Whether the token is the test's name, which may well say what it should do.
+fn names(test: &Test, token: &Token<'_>) -> bool {
+    test.name.ends_with(token.text.trim_matches(['"', '\'', '`']))
+}
+
 fn emptied(compared: &Compared<'_>, before: &Test, new: &[Test]) -> Option<Claim> {
     let (base, head) = (&compared.base, &compared.head);
     let now = new.iter().find(|t| t.name == before.name)?;
     let assertion = base
         .of(&before.all)
         .iter()
-        .find(|t| asserts(t) && compared.removed(t.line) && !before.name.contains(t.text))?;
+        .find(|t| asserts(t) && compared.removed(t.line) && !names(before, t))?;
     let (old, new) = (base.of(&before.all), head.of(&now.all));
-    let kept = new.iter().any(|t| asserts(t) && !before.name.contains(t.text));
+    let kept = new.iter().any(|t| asserts(t) && !names(before, t));
     let calls =
         head.calls.iter().filter(|c| now.all.contains(&c.all.start) && c.all.start > now.all.start);
     let added = calls.clone().any(|c| compared.added(head.line_span(&c.callee).0));

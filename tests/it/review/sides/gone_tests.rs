@@ -197,6 +197,19 @@ fn a_test_that_asserts_nothing() {
 #[test]
 fn tests_that_are_elsewhere_now() {
     is_silent(&[
+        // What it asserts by is in its name as well.
+        (
+            "spec/add_spec.rb",
+            r#"
+ describe "add" do
+   it "should add two numbers" do
+     sum = add(1, 2)
+-    sum.name.should == "three"
+     sum.value.should == 3
+   end
+ end
+"#,
+        ),
         // Renamed.
         (
             "tests/test_a.py",
