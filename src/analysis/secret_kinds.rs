@@ -22,7 +22,7 @@ pub(super) struct Kind {
     pub(super) generic: bool,
     /// The least entropy of a value, in bits per byte.
     pub(super) entropy: f64,
-    expression: &'static str,
+    pub(super) expression: &'static str,
     regex: OnceLock<Option<Regex>>,
 }
 

@@ -36,6 +36,13 @@ struct Secret {
     word: bool,
 }
 
+impl Secret {
+    fn join(&mut self, other: Self) {
+        self.kind = self.kind.min(other.kind);
+        self.range = self.range.start.min(other.range.start)..self.range.end.max(other.range.end);
+    }
+}
+
 /// Masks every secret in `text`.
 pub fn mask(text: String) -> Masked {
     let secrets = find(&text);
@@ -189,18 +196,26 @@ pub fn all_kinds_work() -> bool {
     kinds().all.iter().filter(|kind| kind.regex().is_some()).count() == listed()
 }
 
-/// Every secret, in order, none overlapping another.
+/// Every secret, in order, none overlapping another. What overlaps is one, of the most specific kind and
+/// as long as all of it together, so that no kind leaves in sight what another would have masked. Only
+/// what a name alone tells stays away from what is known better.
 fn find(text: &str) -> Vec<Secret> {
     let mut found: BTreeMap<usize, Secret> = BTreeMap::new();
     for (index, kind) in kinds().possible(text) {
-        for range in matches(kind, text) {
-            // None overlaps another, so only the last that begins before this one's end can.
-            let before = found.range(..range.end).next_back();
-            let overlaps = before.is_some_and(|(_, s)| range.start < s.range.end);
-            if !range.is_empty() && !overlaps {
-                let word = text[range.clone()].bytes().all(|b| b.is_ascii_alphabetic());
-                found.insert(range.start, Secret { kind: index, range, word });
+        for range in matches(kind, text).filter(|range| !range.is_empty()) {
+            let before = found.range(..range.end).rev();
+            let overlapping = before.take_while(|(_, other)| range.start < other.range.end);
+            let overlapping: Vec<usize> = overlapping.map(|(start, _)| *start).collect();
+            if kind.generic && !overlapping.is_empty() {
+                continue;
             }
+            let mut secret = Secret { kind: index, range, word: false };
+            for other in overlapping.iter().filter_map(|start| found.remove(start)) {
+                secret.join(other);
+            }
+            let value = text.get(secret.range.clone()).unwrap_or_default();
+            secret.word = value.bytes().all(|b| b.is_ascii_alphabetic());
+            found.insert(secret.range.start, secret);
         }
     }
     found.into_values().collect()
@@ -294,3 +309,6 @@ fn distinct(text: &str) -> usize {
     text.bytes().for_each(|b| seen[usize::from(b)] = true);
     seen.iter().filter(|s| **s).count()
 }
+
+#[cfg(test)]
+mod tests;

@@ -86,7 +86,10 @@ fn part(error: &AppError) -> &'static str {
 
 async fn store(app: &App) -> Result<String, String> {
     let store = &app.runtime.store;
-    store.head(&RunId::of("", "")).await.map_err(|e| e.to_string())?;
+    let nobody = RunId::of("", "");
+    store.head(&nobody).await.map_err(|e| e.to_string())?;
+    // There is no such letter; who may not write is refused all the same.
+    store.confirm_letter(nobody.as_str()).await.map_err(|e| e.to_string())?;
     let statuses = vec![RunStatus::Queued, RunStatus::Running, RunStatus::Parked];
     let filter = RunFilter { statuses, ..RunFilter::default() };
     let open = store.list(&filter).await.map_err(|e| e.to_string())?;

@@ -163,15 +163,7 @@ impl Settings {
 
     /// What no single value can tell: bounds, adapters, settings that need each other.
     fn check(&self) -> Result<(), ConfigError> {
-        let without = |feature| {
-            format!("needs the Cargo feature `{feature}`, which this binary was built without")
-        };
-        if let Some(feature) = self.queue.url.missing() {
-            return Err(self.bad("queue.url", &without(feature)));
-        }
-        if let Some(feature) = self.store.url.missing() {
-            return Err(self.bad("store.url", &without(feature)));
-        }
+        self.check_adapters(place::BUILT)?;
         if let Some((name, why)) = self.queue.fault() {
             return Err(self.bad(&format!("queue.{name}"), why));
         }
@@ -182,6 +174,22 @@ impl Settings {
             return Err(self.bad(&format!("worker.{name}"), why));
         }
         self.server.check().map_err(|error| self.bad("server.listen", &error.to_string()))
+    }
+
+    /// Refuses what a binary with these features has no adapter for.
+    fn check_adapters(&self, built: &[&str]) -> Result<(), ConfigError> {
+        let places =
+            [("queue.url", self.queue.url.feature()), ("store.url", self.store.url.feature())];
+        for (key, feature) in places {
+            if let Some(feature) = feature.filter(|feature| !built.contains(feature)) {
+                let why = format!(
+                    "needs the Cargo feature `{feature}`, which this binary was built without: \
+                     build it with `--features {feature}`, or `--features full` for every adapter"
+                );
+                return Err(self.bad(key, &why));
+            }
+        }
+        Ok(())
     }
 
     fn bad(&self, key: &str, why: &str) -> ConfigError {
@@ -198,5 +206,60 @@ impl Settings {
     /// Where the setting was set: a file's path, a variable's name, or `default`.
     pub fn origin(&self, key: &str) -> &str {
         self.origins.get(key).map_or("default", String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever this test was built with: a binary without an adapter refuses its places, and says
+    /// what to build with.
+    #[test]
+    fn a_place_without_its_adapter_is_refused() {
+        let every = ["amqp", "firestore", "postgres", "pubsub"];
+        let stores = ["sqlite:a.db", "memory:", "postgres://host/runs", "firestore://project/runs"];
+        let queues = ["embedded:", "amqp://host/vhost", "amqps://host/vhost", "pubsub://project/s"];
+        let store = |url: &&str| {
+            let mut settings = Settings::default();
+            settings.store.url = url.parse().unwrap();
+            ("store.url", settings.store.url.feature(), settings)
+        };
+        let queue = |url: &&str| {
+            let mut settings = Settings::default();
+            settings.queue.url = url.parse().unwrap();
+            ("queue.url", settings.queue.url.feature(), settings)
+        };
+        let mut needed = Vec::new();
+        for (key, feature, settings) in stores.iter().map(store).chain(queues.iter().map(queue)) {
+            settings.check_adapters(&every).unwrap();
+            let Some(feature) = feature else {
+                settings.check_adapters(&[]).unwrap();
+                continue;
+            };
+            needed.push(feature);
+            let others = every.into_iter().filter(|one| *one != feature);
+            let refused = settings.check_adapters(&Vec::from_iter(others)).unwrap_err().to_string();
+            let begins = format!("bad value for `{key}` in ");
+            let says = format!("needs the Cargo feature `{feature}`, which this binary was built");
+            let what = format!("`--features {feature}`");
+            assert!(refused.starts_with(&begins), "{refused}");
+            assert!(refused.contains(&says) && refused.contains(&what), "{refused}");
+        }
+        needed.sort_unstable();
+        needed.dedup();
+        assert_eq!(needed, every, "each adapter is somebody's");
+    }
+
+    /// What an error says to build with is there to build with.
+    #[test]
+    fn features_that_places_need_are_features() {
+        let manifest: toml::Table = toml::from_str(include_str!("../../Cargo.toml")).unwrap();
+        let features = manifest["features"].as_table().unwrap();
+        let full = features["full"].as_array().unwrap();
+        for feature in ["amqp", "encryption", "firestore", "postgres", "pubsub"] {
+            assert!(features.contains_key(feature), "{feature}");
+            assert!(full.iter().any(|one| one.as_str() == Some(feature)), "{feature}");
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Places written as URLs, parsed once into what an adapter needs.
 //!
 //! Parsing knows every scheme; whether this binary was built with the adapter is asked apart, by
-//! [`QueueUrl::missing`] and [`StoreUrl::missing`]. Shown or serialised, a place never has its
+//! [`QueueUrl::feature`] and [`StoreUrl::feature`]. Shown or serialised, a place never has its
 //! password.
 
 use std::{fmt, path::PathBuf, str::FromStr};
@@ -91,25 +91,47 @@ impl Default for StoreUrl {
     }
 }
 
+/// The Cargo features with adapters that this binary was built with.
+pub(super) const BUILT: &[&str] = &[
+    #[cfg(feature = "amqp")]
+    "amqp",
+    #[cfg(feature = "firestore")]
+    "firestore",
+    #[cfg(feature = "postgres")]
+    "postgres",
+    #[cfg(feature = "pubsub")]
+    "pubsub",
+];
+
 impl QueueUrl {
-    /// The Cargo feature this place needs, when this binary was built without it.
-    pub fn missing(&self) -> Option<&'static str> {
+    /// The Cargo feature that has the adapter for this place, if it needs one.
+    pub fn feature(&self) -> Option<&'static str> {
         match self {
             Self::Embedded(_) => None,
-            Self::Amqp(_) => (!cfg!(feature = "amqp")).then_some("amqp"),
-            Self::PubSub { .. } => (!cfg!(feature = "pubsub")).then_some("pubsub"),
+            Self::Amqp(_) => Some("amqp"),
+            Self::PubSub { .. } => Some("pubsub"),
         }
+    }
+
+    /// That feature, when this binary was built without it.
+    pub fn missing(&self) -> Option<&'static str> {
+        self.feature().filter(|feature| !BUILT.contains(feature))
     }
 }
 
 impl StoreUrl {
-    /// The Cargo feature this place needs, when this binary was built without it.
-    pub fn missing(&self) -> Option<&'static str> {
+    /// The Cargo feature that has the adapter for this place, if it needs one.
+    pub fn feature(&self) -> Option<&'static str> {
         match self {
             Self::Sqlite(_) | Self::Memory => None,
-            Self::Postgres(_) => (!cfg!(feature = "postgres")).then_some("postgres"),
-            Self::Firestore { .. } => (!cfg!(feature = "firestore")).then_some("firestore"),
+            Self::Postgres(_) => Some("postgres"),
+            Self::Firestore { .. } => Some("firestore"),
         }
+    }
+
+    /// That feature, when this binary was built without it.
+    pub fn missing(&self) -> Option<&'static str> {
+        self.feature().filter(|feature| !BUILT.contains(feature))
     }
 }
 

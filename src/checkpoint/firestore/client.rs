@@ -97,15 +97,15 @@ impl Client {
         Tries::new(self.timeout * 2)
     }
 
-    /// Reads something nobody changes; tries again.
-    pub(super) async fn patiently<T, F>(&self, mut read: impl FnMut() -> F) -> Result<T, Failed>
+    /// Does what is as good twice as once, a read above all; tries again.
+    pub(super) async fn patiently<T, F>(&self, mut does: impl FnMut() -> F) -> Result<T, Failed>
     where
         F: Future<Output = Result<T, Failure>>,
     {
         let mut tries = self.tries();
         loop {
-            match read().await {
-                Ok(found) => return Ok(found),
+            match does().await {
+                Ok(done) => return Ok(done),
                 Err(failure) => tries.again(failure).await?,
             }
         }
@@ -223,12 +223,26 @@ impl Client {
 
     /// Does all of it or nothing. Answers when each document was last changed.
     pub(super) async fn commit(&self, writes: Vec<Write>) -> Result<Vec<Option<Moment>>, Failure> {
+        let done = self.send(writes).await;
+        done.map_err(|status| Failure::of_commit(&self.place, &status))
+    }
+
+    /// Does what relies on a document being there. Answers whether it is. Done twice it must be as
+    /// good as once. It takes the right to write even when there is nothing to write to.
+    pub(super) async fn where_there(&self, write: Write) -> Result<bool, Failure> {
+        match self.send(vec![write]).await {
+            Ok(_) => Ok(true),
+            Err(status) if status.code() == Code::NotFound => Ok(false),
+            Err(status) => Err(Failure::of_commit(&self.place, &status)),
+        }
+    }
+
+    async fn send(&self, writes: Vec<Write>) -> Result<Vec<Option<Moment>>, Status> {
         let (all, deletes) = (writes.len(), writes.iter().filter(|one| is_delete(one)).count());
         let database = self.database.clone();
         let request = CommitRequest { database, writes, ..CommitRequest::default() };
-        let answer =
-            self.ask(async |db: FirestoreDb| db.client().get().commit(request).await).await;
-        let (_, answer) = answer.map_err(|status| Failure::of_commit(&self.place, &status))?;
+        let (_, answer) =
+            self.ask(async |db: FirestoreDb| db.client().get().commit(request).await).await?;
         self.count_writes(all, deletes);
         self.clock.observe(answer.commit_time.as_ref());
         Ok(answer.write_results.into_iter().map(|result| result.update_time).collect())

@@ -131,13 +131,15 @@ impl FirestoreStore {
         docs.iter_mut().map(parse).collect()
     }
 
+    /// One write, whatever is there: who asks about a letter that is not learns whether this process
+    /// may write.
     pub(super) async fn confirm(&self, id: &str) -> Result<bool, Failed> {
-        let change = |letter: &mut Letter| {
-            let changes = !letter.confirmed;
-            letter.confirmed = true;
-            changes
+        let path = paths::letter(id);
+        let confirm = || {
+            let fields = Fields::default().flag("confirmed", true);
+            self.client.where_there(self.client.patch(&path, fields, Guard::There))
         };
-        Ok(self.modify(id, change).await?.is_some())
+        self.client.patiently(confirm).await
     }
 
     pub(super) async fn settle(

@@ -34,7 +34,7 @@ type Numbered = (u64, FirestoreDb);
 
 pub(super) struct Link {
     settings: FirestoreDbOptions,
-    emulator: bool,
+    emulator: Option<Known>,
     current: Mutex<Numbered>,
     /// The latest connection that swallowed a request.
     doubted: AtomicU64,
@@ -50,8 +50,10 @@ impl Link {
         if let Some(host) = &options.emulator {
             settings = settings.with_firebase_api_url(format!("http://{host}"));
         }
-        let emulator = options.emulator.is_some();
-        let db = match tokio::time::timeout(timeout, connect(&settings, emulator)).await {
+        let token = options.emulator_token.as_deref().unwrap_or("owner");
+        let emulator = options.emulator.as_ref().map(|_| Known::by(token, place)).transpose()?;
+        let connected = connect(&settings, emulator.clone());
+        let db = match tokio::time::timeout(timeout, connected).await {
             Ok(db) => db.map_err(|error| unconnected(place, &error))?,
             Err(_) => return Err(Fault::outage(format!("{place}: no connection in {timeout:?}"))),
         };
@@ -63,7 +65,7 @@ impl Link {
     pub(super) async fn get(&self) -> Result<Numbered, Status> {
         let mut current = self.current.lock().await;
         if self.doubted.load(Ordering::Relaxed) >= current.0 {
-            let db = connect(&self.settings, self.emulator).await;
+            let db = connect(&self.settings, self.emulator.clone()).await;
             let failed = |error| Status::new(Code::Unavailable, format!("no connection: {error}"));
             *current = (current.0 + 1, db.map_err(failed)?);
         }
@@ -78,31 +80,44 @@ impl Link {
 
 async fn connect(
     settings: &FirestoreDbOptions,
-    emulator: bool,
+    emulator: Option<Known>,
 ) -> Result<FirestoreDb, FirestoreError> {
-    if emulator {
-        let owner = Credentials::from(Owner(EntityTag::new()));
-        FirestoreDb::with_options_auth(settings.clone(), owner).await
-    } else {
-        FirestoreDb::with_options(settings.clone()).await
+    match emulator {
+        Some(known) => {
+            FirestoreDb::with_options_auth(settings.clone(), Credentials::from(known)).await
+        }
+        None => FirestoreDb::with_options(settings.clone()).await,
     }
 }
 
-/// Whom an emulator lets do anything, a request that changes many documents among it.
-#[derive(Debug)]
-struct Owner(EntityTag);
+/// Who an emulator is told that it speaks to. Its owner may do anything, a request that changes many
+/// documents among it.
+#[derive(Debug, Clone)]
+struct Known {
+    tag: EntityTag,
+    header: HeaderValue,
+}
 
-impl CredentialsProvider for Owner {
+impl Known {
+    fn by(token: &str, place: &str) -> Result<Self, Fault> {
+        let header = HeaderValue::try_from(format!("Bearer {token}"));
+        let header = header
+            .map_err(|_| Fault::permanent(format!("{place}: the emulator's token is none")))?;
+        Ok(Self { tag: EntityTag::new(), header })
+    }
+}
+
+impl CredentialsProvider for Known {
     async fn headers(
         &self,
         known: Extensions,
     ) -> Result<CacheableResource<HeaderMap>, CredentialsError> {
-        if known.get::<EntityTag>() == Some(&self.0) {
+        if known.get::<EntityTag>() == Some(&self.tag) {
             return Ok(CacheableResource::NotModified);
         }
         let mut data = HeaderMap::new();
-        data.insert(AUTHORIZATION, HeaderValue::from_static("Bearer owner"));
-        Ok(CacheableResource::New { entity_tag: self.0.clone(), data })
+        data.insert(AUTHORIZATION, self.header.clone());
+        Ok(CacheableResource::New { entity_tag: self.tag.clone(), data })
     }
 
     async fn universe_domain(&self) -> Option<String> {

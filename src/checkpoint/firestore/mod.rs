@@ -64,6 +64,9 @@ pub struct Options {
     /// An emulator's HOST:PORT, asked without credentials. `None`: the service, or the emulator that
     /// the variable FIRESTORE_EMULATOR_HOST names.
     pub emulator: Option<String>,
+    /// Whom that emulator takes this process for, as a token of its own kind: its security rules
+    /// then apply. `None`: its owner, who may do anything. For tests.
+    pub emulator_token: Option<String>,
     /// How long any one request may take. An operation goes on trying for twice as long.
     pub timeout: Duration,
     /// Tells the time instead of the server, for tests. All users of a database need the same one.
@@ -77,6 +80,7 @@ impl Options {
             project: project.into(),
             database: database.into(),
             emulator: None,
+            emulator_token: None,
             timeout: Duration::from_secs(10),
             clock: None,
         }

@@ -1,7 +1,10 @@
 //! Opening: runs are made by one statement for many; only those that were there already, or whose
 //! subject has others, are looked at.
 
-use std::collections::HashMap;
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
 
 use futures_util::future::try_join_all;
 use sqlx::Row as _;
@@ -26,11 +29,18 @@ pub(super) struct Opens;
 pub(super) struct Opening {
     new: NewRun,
     token: u128,
+    /// The runs it set out to supersede, each as it would leave it: nobody knows which attempt was
+    /// done when its answer is lost.
+    stopped: Mutex<Vec<Head>>,
 }
 
 impl Opening {
     pub(super) fn new(new: NewRun) -> Self {
-        Self { new, token: fastrand::u128(..) }
+        Self { new, token: fastrand::u128(..), stopped: Mutex::default() }
+    }
+
+    fn stopped(&self) -> MutexGuard<'_, Vec<Head>> {
+        self.stopped.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The advisory lock under which nobody else opens a run of the subject.
@@ -210,9 +220,12 @@ async fn open(
     others: Vec<Seen>,
 ) -> Result<Option<Opened>, sqlx::Error> {
     let mut changed = Vec::new();
+    let mut superseded = superseded_before(session, op).await?;
     let (head, created, lease) = match own {
         // Made by an attempt whose answer was lost.
-        Some((row, _)) if row.token == Some(op.token) => return Ok(Some(healed(row.head))),
+        Some((row, _)) if row.token == Some(op.token) => {
+            return Ok(Some(healed(row.head, superseded)));
+        }
         Some((mut row, now)) => {
             if rules::found(&mut row.head, op.new.order, now) {
                 changed.push(row.clone());
@@ -227,14 +240,36 @@ async fn open(
             (head, true, lease)
         }
     };
-    let superseded = supersede(session, op, head.order, others, changed).await?;
-    Ok(superseded.map(|superseded| Opened { head, created, lease, superseded }))
+    let Some(now) = supersede(session, op, head.order, others, changed).await? else {
+        return Ok(None);
+    };
+    superseded.extend(now);
+    Ok(Some(Opened { head, created, lease, superseded }))
 }
 
-fn healed(head: Head) -> Opened {
+fn healed(head: Head, superseded: Vec<RunId>) -> Opened {
     let lease = (head.epoch == 1 && head.lease.is_some())
         .then(|| Lease { run: head.id.clone(), epoch: head.epoch });
-    Opened { head, created: true, lease, superseded: Vec::new() }
+    Opened { head, created: true, lease, superseded }
+}
+
+/// What an attempt whose answer was lost has superseded: of the runs it set out to stop, those that
+/// are as it would have left them.
+async fn superseded_before(
+    session: &mut Session<'_, '_>,
+    op: &Opening,
+) -> Result<Vec<RunId>, sqlx::Error> {
+    let stopped = op.stopped().clone();
+    if stopped.is_empty() {
+        return Ok(Vec::new());
+    }
+    let ids: Vec<&str> = stopped.iter().map(|head| head.id.as_str()).collect();
+    let seen = rows::find(session, &ids).await?;
+    let left = |head: &Head| (head.status, head.epoch, head.version);
+    let done = |head: &&Head| {
+        seen.get(head.id.as_str()).is_some_and(|(row, _)| left(&row.head) == left(head))
+    };
+    Ok(stopped.iter().filter(done).map(|head| head.id.clone()).collect())
 }
 
 /// Stops the others of a lower order, and writes these and what changed already.
@@ -251,6 +286,7 @@ async fn supersede(
             records.put(row.n, row.head.version, &op.new.superseded);
             rules::stop(&mut row.head, RunStatus::Superseded, now);
             stopped.push(row.head.id.clone());
+            op.stopped().push(row.head.clone());
             changed.push(row);
         }
     }

@@ -8,7 +8,9 @@ pub(super) struct Cipher(Infallible);
 
 impl Cipher {
     pub(super) fn new(_: &[u8; KEY]) -> Result<Self, String> {
-        Err("needs the Cargo feature `encryption`, which this binary was built without".to_owned())
+        Err("needs the Cargo feature `encryption`, which this binary was built without: build it \
+             with `--features encryption`, or `--features full`"
+            .to_owned())
     }
 
     pub(super) fn fingerprint(&self) -> [u8; FINGERPRINT] {

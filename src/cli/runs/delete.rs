@@ -114,7 +114,12 @@ fn confirm(runs: usize) -> Result<(), CliError> {
     let _ = std::io::stderr().flush();
     let mut answer = String::new();
     let read = std::io::stdin().read_line(&mut answer);
-    if read.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes") {
+    if !answer.ends_with('\n') {
+        // Nobody ended the line of the question.
+        anstream::eprintln!();
+    }
+    let yes = ["y", "yes"].iter().any(|yes| answer.trim().eq_ignore_ascii_case(yes));
+    if read.is_ok() && yes {
         return Ok(());
     }
     Err(CliError::usage("nothing was deleted"))

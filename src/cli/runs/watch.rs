@@ -34,7 +34,11 @@ pub(super) async fn main(args: &Args, app: &App) -> Result<(), CliError> {
     let (mut wait, mut away) = (LOOK.0, false);
     loop {
         let before = watch.seen;
-        match watch.look().await {
+        // A store that says nothing keeps nobody here who wants to go.
+        let Some(looked) = stop.run_until_cancelled(watch.look()).await else {
+            return Err(gone(&watch.run));
+        };
+        match looked {
             Ok(Some(head)) if head.status.is_final() => return outcome(&head),
             Ok(Some(_)) => away = false,
             Ok(None) => return Err(CliError::failed(format!("run {} was deleted", watch.run))),
@@ -48,10 +52,13 @@ pub(super) async fn main(args: &Args, app: &App) -> Result<(), CliError> {
         }
         wait = if watch.seen > before { LOOK.0 } else { (wait * 3 / 2).min(LOOK.1) };
         if stop.run_until_cancelled(sleep(wait)).await.is_none() {
-            let message = format!("no longer watched: run {} has not ended", watch.run);
-            return Err(CliError::failed(message));
+            return Err(gone(&watch.run));
         }
     }
+}
+
+fn gone(run: &RunId) -> CliError {
+    CliError::failed(format!("no longer watched: run {run} has not ended"))
 }
 
 /// Only a run that is complete did what was asked for.

@@ -7,7 +7,10 @@ use sqlx::{
     pool::PoolConnectionMetadata,
     postgres::{PgConnectOptions, PgPoolOptions},
 };
-use tokio::{sync::watch, time::Instant};
+use tokio::{
+    sync::watch,
+    time::{Instant, timeout},
+};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{PostgresOptions, schema};
@@ -25,6 +28,9 @@ const PLANNER: [(&str, &str); 5] = [
 
 /// A connection unused for so long is asked whether it still is one.
 const STALE: Duration = Duration::from_secs(30);
+
+/// How long taking leave of the server may take.
+const FAREWELL: Duration = Duration::from_secs(5);
 
 /// A handle to a database. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -101,11 +107,12 @@ impl Postgres {
     }
 
     /// Finishes what was sent to lanes and closes every connection. Later calls on any clone fail.
+    /// A server that stands still is not waited for: nothing is left that it should do.
     pub async fn close(&self) {
         self.closing.cancel();
         self.lanes.close();
         self.lanes.wait().await;
-        self.pool.close().await;
+        let _ = timeout(FAREWELL, self.pool.close()).await;
     }
 }
 

@@ -82,6 +82,43 @@ async fn deletes_what_fits_and_has_ended(site: &Site) {
     assert_eq!((done.code, left()), (Some(0), 0));
 }
 
+/// At a terminal somebody is asked, and only a yes deletes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn somebody_at_a_terminal_is_asked() {
+    let site = Site::sqlite().await;
+    let asked = |typed: &str, more: &str| {
+        let line = format!("{} runs delete {more}", env!("CARGO_BIN_EXE_verdict"));
+        let done = site.machine.on_a_terminal(&line, ("[y/N] ", typed));
+        (done.code, done.stdout.replace('\r', ""), site.listed(&[]).len())
+    };
+    site.made(run("one"), RunStatus::Completed).await;
+    site.made(run("two"), RunStatus::Failed).await;
+    for typed in ["n\n", "\n", "", "yesterday\n", "no\ny\n"] {
+        let (code, shown, left) = asked(typed, "--all");
+        assert_eq!((code, left), (Some(2), 2), "{typed:?}: {shown}");
+        assert!(shown.contains("delete 2 runs? [y/N] "), "{typed:?}: {shown}");
+        assert_eq!(shown.lines().last(), Some("verdict: nothing was deleted"), "{typed:?}");
+    }
+    // Who cannot see the question, or cannot answer it, is not asked.
+    for more in ["--all </dev/null", "--all 2>said"] {
+        let (code, shown, left) = asked("y\n", more);
+        assert_eq!((code, left), (Some(2), 2), "{more}: {shown}");
+        assert!(!shown.contains("[y/N]"), "{more}: {shown}");
+        let said = std::fs::read_to_string(site.machine.folder().join("said")).unwrap_or(shown);
+        assert!(said.contains("2 runs would be deleted: say so with --yes"), "{more}: {said}");
+    }
+    let (code, shown, left) = asked("y\n", "--status failed");
+    assert_eq!((code, left), (Some(0), 1), "{shown}");
+    assert!(shown.contains("delete 1 run? [y/N] "), "{shown}");
+    assert!(shown.ends_with(&format!("{} deleted\n", id("two"))), "{shown}");
+    let (code, shown, left) = asked("Yes\n", "--all");
+    assert_eq!((code, left), (Some(0), 0), "{shown}");
+    let (code, shown, _) = asked("n\n", "--all");
+    assert_eq!(code, Some(0));
+    assert!(shown.ends_with("no run fits\n") && !shown.contains("[y/N]"), "{shown}");
+    site.done().await;
+}
+
 /// The port's half of it: looked at and deleted in one step.
 async fn the_store_spares_what_is_of_use(site: &Site) {
     for (name, status) in [("ended", RunStatus::Superseded), ("parked", RunStatus::Parked)] {

@@ -1,6 +1,7 @@
 //! The command line on every store, through the real binary. A test is an async function over a
 //! [`Site`](site::Site); `on_every_store!` makes one of it for each store.
 
+mod away;
 mod deleting;
 mod listing;
 mod recipes;

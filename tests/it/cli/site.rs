@@ -38,7 +38,15 @@ impl Site {
     }
 
     pub async fn postgres() -> Self {
-        let database = Database::shared().await;
+        Self::on(Database::shared().await).await
+    }
+
+    /// On a server that the test may stop.
+    pub async fn private_postgres() -> Self {
+        Self::on(Database::private().await).await
+    }
+
+    async fn on(database: Database) -> Self {
         let db = Postgres::open(&database.url(), PostgresOptions::default()).await.unwrap();
         let store = Arc::new(PostgresStore::new(db.clone()));
         let machine = Machine::new().set("store.url", &database.url());

@@ -6,13 +6,13 @@ use super::{on_every_store, site::Site};
 use crate::support::Process;
 
 /// The records that were printed.
-async fn printed(process: &mut Process) -> Vec<Value> {
+pub async fn printed(process: &mut Process) -> Vec<Value> {
     let said = process.said().await;
     said.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
 /// How it ended, and its last word.
-async fn ended(process: &mut Process) -> (Option<i32>, String) {
+pub async fn ended(process: &mut Process) -> (Option<i32>, String) {
     let code = process.ends().await.code();
     let said = process.said().await;
     (code, said.lines().last().unwrap_or_default().to_owned())

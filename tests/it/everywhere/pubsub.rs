@@ -174,6 +174,10 @@ struct Carried {
 
 #[async_trait(?Send)]
 impl Place for Project {
+    fn limit(&self) -> usize {
+        ATTEMPTS as usize
+    }
+
     async fn open(&self) -> Arc<dyn Queue> {
         let options = Options {
             dead_topic: Some(DEAD.to_owned()),

@@ -104,6 +104,10 @@ impl Vhost {
 
 #[async_trait(?Send)]
 impl Place for Vhost {
+    fn limit(&self) -> usize {
+        LIMIT as usize
+    }
+
     async fn open(&self) -> Arc<dyn Queue> {
         let options = Options {
             delivery_limit: LIMIT,

@@ -34,6 +34,10 @@ pub trait Place: Send + Sync {
     /// The dead letters, as whoever watches them sees them, each letter once. Looks for at least so
     /// many, where it takes time until they are seen.
     async fn dead(&self, least: usize) -> Vec<Message>;
+    /// Deliveries after which the queue gives a message up by itself; as many as any where it never does.
+    fn limit(&self) -> usize {
+        10
+    }
     /// How often a worker may go through the dead letters and leave others time to see them.
     fn reconcile(&self) -> Duration {
         millis(200)

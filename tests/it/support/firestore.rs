@@ -3,6 +3,7 @@
 //! The shared one keeps the tests apart by project: each has one of its own, with a random name.
 //! What a test made there stays until the emulator ends, in a project that nobody names again.
 
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
 use verdict::{
     base::Clock,
@@ -60,6 +61,26 @@ impl Firestore {
             ..FirestoreOptions::new(&self.project, "(default)")
         };
         FirestoreStore::connect(options).await.unwrap()
+    }
+
+    /// Who is no owner may, from now on, do what these rules let them: `allow read: if true;`.
+    pub async fn set_rules(&self, rules: &str) {
+        let everywhere = "match /databases/{database}/documents/{document=**}";
+        let rules = format!(
+            "rules_version = '2'; service cloud.firestore {{ {everywhere} {{ {rules} }} }}"
+        );
+        let files = json!({"rules": {"files": [{"name": "rules", "content": rules}]}});
+        let (address, project) = (&self.address, &self.project);
+        let url = format!("http://{address}/emulator/v1/projects/{project}:securityRules");
+        let request = self.http.put(url).header("content-type", "application/json");
+        let answer = request.body(files.to_string()).send().await.unwrap();
+        answer.error_for_status().unwrap();
+    }
+
+    /// What makes somebody a user, for whom the rules are: a token that nobody has signed.
+    pub fn user() -> String {
+        let part = |value: Value| URL_SAFE_NO_PAD.encode(value.to_string());
+        format!("{}.{}.", part(json!({"alg": "none", "typ": "JWT"})), part(json!({"sub": "user"})))
     }
 
     /// How many documents there are in collections of this name, wherever they are, as the service

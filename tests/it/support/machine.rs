@@ -2,8 +2,9 @@
 
 use std::{
     fs,
+    io::{Read as _, Write as _},
     path::{Path, PathBuf},
-    process::Command,
+    process::{Command, Stdio},
     time::Duration,
 };
 
@@ -130,6 +131,33 @@ impl Machine {
     /// Runs a command to its end.
     pub fn run(&self, args: &[&str]) -> Done {
         Self::finish(self.command(args))
+    }
+
+    /// A shell's line on a terminal of 80 columns. Once `question` is shown there, `typed` is typed, and
+    /// then the key that ends the input. What the terminal showed is standard output; the code is that
+    /// of the line.
+    pub fn on_a_terminal(&self, line: &str, (question, typed): (&str, &str)) -> Done {
+        let line = format!("stty cols 80 rows 40; {line}");
+        let mut command = self.command_after(&format!("exec script -qec '{line}' /dev/null"), &[]);
+        command.env("TERM", "xterm-256color").stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let (mut keys, mut terminal) = (child.stdin.take(), child.stdout.take().unwrap());
+        let (mut shown, mut buffer) = (Vec::new(), [0; 4096]);
+        loop {
+            let length = terminal.read(&mut buffer).unwrap();
+            if length == 0 {
+                break;
+            }
+            shown.extend_from_slice(&buffer[..length]);
+            if String::from_utf8_lossy(&shown).contains(question)
+                && let Some(mut keys) = keys.take()
+            {
+                // What asks nothing may have ended by now.
+                let _ = keys.write_all(typed.as_bytes());
+            }
+        }
+        let code = child.wait().unwrap().code();
+        Done { code, stdout: String::from_utf8_lossy(&shown).into_owned(), stderr: String::new() }
     }
 
     pub fn finish(mut command: Command) -> Done {

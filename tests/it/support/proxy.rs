@@ -119,6 +119,24 @@ impl Proxy {
         self.faults.answers.send_replace(time);
     }
 
+    /// Loses the answer to what is under way: it is kept until `done`, which asks the service past
+    /// this proxy, says that it was done; then every connection is cut, and new ones are taken.
+    pub async fn lose(&mut self, done: impl AsyncFn() -> bool) {
+        self.answers_until(Some(Instant::now()));
+        let seen = async || {
+            let asked = Instant::now();
+            if done().await {
+                return Some(());
+            }
+            self.answers_until(Some(asked));
+            None
+        };
+        super::eventually("it is done", seen).await;
+        self.cut().await;
+        self.answers_until(None);
+        self.mend();
+    }
+
     /// How many connections it has taken so far.
     pub fn accepted(&self) -> usize {
         self.faults.counts.lock().unwrap().accepted

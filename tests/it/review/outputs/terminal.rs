@@ -1,7 +1,5 @@
 //! What a person at a terminal sees: colours, width, progress that leaves nothing behind.
 
-use std::process::Command;
-
 use super::{fixture, reviewed};
 use crate::{
     review::support::Repo,
@@ -14,14 +12,11 @@ const ESC: char = '\u{1b}';
 /// was sent.
 fn on_a_terminal(machine: &Machine, repo: &Repo, columns: u32, more: &str) -> Done {
     let line = format!(
-        "stty cols {columns} rows 40; {} review HEAD^! --fresh --repo {} {more}",
+        "stty cols {columns}; {} review HEAD^! --fresh --repo {} {more}",
         env!("CARGO_BIN_EXE_verdict"),
         repo.path().display()
     );
-    let mut command: Command =
-        machine.command_after(&format!("exec script -qec '{line}' /dev/null"), &[]);
-    command.env("TERM", "xterm-256color");
-    Machine::finish(command)
+    machine.on_a_terminal(&line, ("", ""))
 }
 
 fn plain(text: &str) -> String {

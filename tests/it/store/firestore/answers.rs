@@ -16,7 +16,7 @@ use verdict::{
 };
 
 use super::super::harness::*;
-use crate::support::{Firestore, PATIENCE, Proxy, eventually};
+use crate::support::{Firestore, PATIENCE, Proxy};
 
 /// A store behind a proxy, and one that sees what is there.
 struct Lossy {
@@ -48,19 +48,12 @@ impl Lossy {
         assert!(!done(&self.direct).await, "it is there already");
         self.proxy.answers_until(Some(Instant::now()));
         let doing = tokio::spawn(does(self.behind.clone()));
-        let seen = async || {
-            let asked = Instant::now();
-            if done(&self.direct).await {
-                return Some(());
-            }
-            self.proxy.answers_until(Some(asked));
-            None
+        let lost = async || {
+            let done = done(&self.direct).await;
+            assert!(!(done && doing.is_finished()), "its answer was there before it could be lost");
+            done
         };
-        eventually("it is done", seen).await;
-        assert!(!doing.is_finished(), "the answer was there before it could be lost");
-        self.proxy.cut().await;
-        self.proxy.answers_until(None);
-        self.proxy.mend();
+        self.proxy.lose(lost).await;
         doing.await.unwrap()
     }
 
@@ -94,6 +87,28 @@ async fn an_opening_is_done_once() {
         assert_eq!(super::texts(&lossy.direct, &id(name)).await, ["started", "x"]);
     }
     assert_eq!(super::texts(&lossy.direct, &id("older")).await, ["started", "superseded"]);
+}
+
+/// Of an opening that found its run, too.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_an_opening_superseded_is_told() {
+    let mut lossy = Lossy::new().await;
+    lossy.direct.open(about("old", "s", 1)).await.unwrap();
+    for (new, order, created, old) in [("new", 2, true, "old"), ("old", 3, false, "new")] {
+        let opening = about(new, "s", order);
+        let opened = lossy
+            .lose(
+                |store| async move { store.open(opening).await.unwrap() },
+                async |store| {
+                    let head = store.head(&id(old)).await.unwrap().unwrap();
+                    head.status == RunStatus::Superseded
+                },
+            )
+            .await;
+        assert_eq!((opened.created, opened.superseded), (created, vec![id(old)]), "{new}");
+        assert_eq!(opened.head.order, order);
+    }
+    assert_eq!(super::texts(&lossy.direct, &id("new")).await, ["started", "superseded"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -110,6 +110,12 @@ async fn what_each_operation_costs() {
     assert_eq!((gone.unwrap(), spent), (0, usage(3, 0, 0)), "nothing has outlived its retention");
     let (_, spent) = costs(&store, store.head(&id("a"))).await;
     assert_eq!(spent, usage(1, 0, 0), "a look at a run that is watched");
+    let (there, spent) = costs(&store, store.confirm_letter("none")).await;
+    assert_eq!(
+        (there, spent),
+        (Ok(false), usage(0, 0, 0)),
+        "the rest of a look at whether it can be written"
+    );
     let unconfirmed = LetterFilter { confirmed: Some(false), ..LetterFilter::default() };
     let (_, spent) = costs(&store, store.letters(&unconfirmed)).await;
     assert_eq!(spent, usage(1, 0, 0), "no letters");

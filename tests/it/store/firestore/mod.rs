@@ -5,6 +5,7 @@ mod binary;
 mod bounds;
 mod cost;
 mod outages;
+mod rights;
 mod time;
 
 use std::{sync::Arc, time::Duration};

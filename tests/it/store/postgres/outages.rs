@@ -6,7 +6,7 @@ use sqlx::Connection as _;
 use verdict::{
     base::keyed::Keyed,
     db::PostgresOptions,
-    graph::store::{NewRun, Store},
+    graph::store::{NewRun, RunStatus, Store},
 };
 
 use super::{open, refused, unavailable};
@@ -152,6 +152,43 @@ async fn an_opening_and_a_claim_whose_answers_were_lost_are_not_somebody_elses()
     }
     other.close().await.unwrap();
     db.close().await;
+    drop(proxy);
+    database.finish().await;
+}
+
+/// An opening whose answer was lost tells what it superseded: when it made its run, and when it found
+/// it and raised its order.
+#[tokio::test]
+async fn what_an_opening_superseded_is_told_although_its_answer_was_lost() {
+    let database = Database::shared().await;
+    let mut proxy = Proxy::new(database.address());
+    let options = PostgresOptions::default();
+    let (db, store) = open(&database.url_through(proxy.address()), options.clone()).await;
+    let (near, direct) = open(&database.url(), options).await;
+    direct.open(about("old", "s", 1)).await.unwrap();
+    for (new, order, created, old) in [("new", 2, true, "old"), ("old", 3, false, "new")] {
+        proxy.answers_until(Some(tokio::time::Instant::now()));
+        let opening = {
+            let (store, new) = (store.clone(), about(new, "s", order));
+            tokio::spawn(async move { store.open(new).await.unwrap() })
+        };
+        let done = async || {
+            let status = direct.head(&id(old)).await.unwrap().unwrap().status;
+            let done = status == RunStatus::Superseded;
+            assert!(!(done && opening.is_finished()), "its answer was there before");
+            done
+        };
+        proxy.lose(done).await;
+        let opened = opening.await.unwrap();
+        assert_eq!((opened.created, opened.superseded), (created, vec![id(old)]), "{new}");
+        assert_eq!(opened.head.order, order);
+        let again = store.open(about(new, "s", order)).await.unwrap();
+        assert_eq!((again.created, again.superseded), (false, vec![]), "{new}: told once");
+    }
+    let records = direct.load(&id("new"), 0).await.unwrap().unwrap().1;
+    assert_eq!(records, [record("started"), record("superseded")]);
+    db.close().await;
+    near.close().await;
     drop(proxy);
     database.finish().await;
 }

@@ -116,6 +116,19 @@ async fn a_role_that_may_not_change_the_schema_needs_none_of_that() {
     assert_eq!(store.head(&id("a")).await.unwrap().unwrap().status, RunStatus::Running);
     assert!(store.delete(&id("a")).await.unwrap());
     db.close().await;
+    // One that may read only is told so before there is work.
+    let revoke =
+        format!("REVOKE INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA verdict FROM {role}");
+    let doctor = |machine: &Machine| machine.run(&["doctor"]);
+    let machine = machine.set("store.url", &url);
+    assert_eq!(doctor(&machine).code, Some(0));
+    database.tell(&revoke).await;
+    let refused = doctor(&machine);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(
+        refused.stdout.contains("FAIL store") && refused.stdout.contains("42501"),
+        "{refused:?}"
+    );
     database.tell(&format!("DROP OWNED BY {role}; DROP ROLE {role}")).await;
     database.finish().await;
 }
