@@ -45,7 +45,8 @@ macro_rules! checks {
 checks! {
     CALLER = "caller-left-behind", Logic, High, 85,
         "This call no longer fits what it calls",
-        "The parameters of a function changed, and a call in the same file still passes the old ones.",
+        "The parameters of a function changed, and a call in the same file, or in another file of the change \
+         that certainly means it, still passes the old ones.",
         "Change the call with the function.";
     CLOSE = "close-removed", Logic, Medium, 70,
         "What is opened here is no longer closed",

@@ -16,7 +16,10 @@
 //! | `locks.rs` | a lock taken away, or no longer given back |
 //! | `closes.rs` | a close taken away, the opening stays |
 //! | `copies.rs` | a copy with one name left behind |
-//! | `callers.rs` | a signature changed, a call left behind |
+//! | `callers.rs` | a signature changed, a call in the same file left behind |
+//! | `elsewhere.rs` | the same, with the call in another file of the change |
+//! | `signature.rs` | what a function takes and what a call passes |
+//! | `imports.rs`, `php.rs` | what the names of a file stand for in others |
 //! | `tests.rs` | tests removed or emptied |
 //! | `lock_file.rs` | a lock file that contradicts its manifest |
 //! | `about.rs` | what each of them is called and says |
@@ -31,11 +34,15 @@ mod closes;
 mod compared;
 mod condition;
 mod copies;
+pub mod elsewhere;
 mod errors;
 mod guard;
+mod imports;
 pub mod lock_file;
 mod locks;
+mod php;
 mod shape;
+mod signature;
 mod syntax;
 pub mod tests;
 mod words;
@@ -109,6 +116,8 @@ pub struct Looked {
     pub claims: Vec<Claim>,
     /// What it says about the claims of all files.
     pub traces: Traces,
+    /// The signatures it changed, for the calls in other files.
+    pub changed: Vec<elsewhere::Changed>,
 }
 
 /// A check: both sides in, claims out.
@@ -148,7 +157,8 @@ pub fn look(pair: Pair<'_>) -> Looked {
     let claims: Vec<Claim> = LOOKS.iter().flat_map(|look| look(&compared)).collect();
     // Where tests stand beside what they test, it is the tests that went.
     let shrinks = traces.shrinks && !claims.iter().any(|c| c.unless.tests);
-    Looked { claims, traces: Traces { shrinks, ..traces } }
+    let changed = elsewhere::changed(&compared);
+    Looked { claims, traces: Traces { shrinks, ..traces }, changed }
 }
 
 /// The findings among the claims of a whole change that nothing in it refutes. `sources_gone` says
