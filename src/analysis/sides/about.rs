@@ -63,8 +63,9 @@ checks! {
         "The check of an error was taken away, and the call that returns it stays.",
         "Check the error again, or say why it cannot matter.";
     GUARD = "guard-removed", Logic, Medium, 65,
-        "The check for null before this use is gone",
-        "A check for null was taken away, and what it protected stays as it was.",
+        "The check before this use is gone",
+        "A check for null, of a length or an index, or for zero was taken away, and what it protected stays \
+         as it was.",
         "Put the check back, or say what makes sure of it now.";
     LOCK = "lock-removed", Logic, High, 70,
         "The lock around this is gone",

@@ -10,7 +10,8 @@
 //! | file | looks for |
 //! |---|---|
 //! | `condition.rs` | a condition turned round |
-//! | `guard.rs` | a check for null taken away, the use stays |
+//! | `guard.rs` | a check for null, of a length or for zero taken away, the use stays |
+//! | `bounds.rs` | conditions that an index or a division needs |
 //! | `errors.rs` | an error that nobody looks at any more |
 //! | `access.rs` | a check of permissions taken away |
 //! | `locks.rs` | a lock taken away, or no longer given back |
@@ -29,6 +30,7 @@
 
 mod about;
 mod access;
+mod bounds;
 mod callers;
 mod closes;
 mod compared;

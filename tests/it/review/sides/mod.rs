@@ -1,6 +1,7 @@
 //! Checks that need both sides of the diff: the helper their tables are tried with, and whole
 //! reviews.
 
+mod bounds;
 mod callers;
 mod closes;
 mod conditions;
