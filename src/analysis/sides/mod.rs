@@ -22,7 +22,7 @@
 //! | `signature.rs` | what a function takes and what a call passes |
 //! | `imports.rs`, `php.rs` | what the names of a file stand for in others |
 //! | `tests.rs` | tests removed or emptied |
-//! | `lock_file.rs` | a lock file that contradicts its manifest |
+//! | `lock_file.rs`, `lock_readers.rs` | a lock file that contradicts its manifest |
 //! | `about.rs` | what each of them is called and says |
 //! | `compared.rs` | both sides of one file, function by function |
 //! | `syntax.rs`, `shape.rs` | one side of a file, the same for every language |
@@ -41,6 +41,7 @@ mod errors;
 mod guard;
 mod imports;
 pub mod lock_file;
+mod lock_readers;
 mod locks;
 mod php;
 mod shape;

@@ -1,5 +1,5 @@
 //! What the checks of both sides say about the change as a whole: their claims settled, files of
-//! tests that went, lock files that contradict their manifests, calls left behind in other files.
+//! tests that went, calls left behind in other files; lock files by `lock_files.rs`.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -11,6 +11,7 @@ use futures_util::future::join_all;
 use super::{
     deps::ReviewDeps,
     ingest::listening,
+    lock_files::lock_files,
     settings::Settings,
     state::ReviewFile,
     texts::{batches, masked},
@@ -21,15 +22,12 @@ use crate::{
         sides::{
             self, Looked,
             elsewhere::{Callees, Suspect},
-            lock_file, tests,
+            tests,
         },
     },
     base::Result,
-    forge::{Content, EntryKind, FileChange, Range, Status},
+    forge::{EntryKind, FileChange, Range, Status},
 };
-
-/// Lock files larger than this are not read.
-const LOCK_BYTES: u64 = 16 * 1024 * 1024;
 
 /// More files of tests than these are not removed by an oversight.
 const TEST_FILES: usize = 3;
@@ -158,38 +156,4 @@ async fn test_files(
         }
     }
     Ok(findings)
-}
-
-/// Changed lock files that contradict the manifest beside them.
-async fn lock_files(
-    deps: &ReviewDeps,
-    range: &Range,
-    changes: &[&FileChange],
-) -> Result<Vec<Finding>> {
-    let mut findings = Vec::new();
-    for lock in changes.iter().filter(|c| c.head.kind != EntryKind::Absent && !c.unavailable) {
-        let Some(path) = lock_file::manifest_of(&lock.path) else { continue };
-        let locked = text(deps, range, &lock.head.blob).await?;
-        let required = match changes.iter().find(|c| c.path == path) {
-            Some(c) if c.head.kind == EntryKind::Absent => None,
-            Some(c) => text(deps, range, &c.head.blob).await?,
-            None => match deps.forge.base_file(range, &path, LOCK_BYTES).await? {
-                Some(Content::Text { text, .. }) => Some(text),
-                _ => None,
-            },
-        };
-        let both = required.zip(locked);
-        if let Some(how) = both.and_then(|(m, l)| lock_file::contradiction(&m, &l)) {
-            findings.push(lock_file::finding(&lock.path, &how));
-        }
-    }
-    Ok(findings)
-}
-
-async fn text(deps: &ReviewDeps, range: &Range, blob: &str) -> Result<Option<String>> {
-    let contents = deps.forge.contents(range, &[blob.to_owned()], LOCK_BYTES).await?;
-    Ok(match contents.into_iter().next() {
-        Some(Content::Text { text, .. }) => Some(text),
-        _ => None,
-    })
 }
