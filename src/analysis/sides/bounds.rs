@@ -294,9 +294,8 @@ fn takes_element(
         && matches!(tokens[at - 2].text, "max" | "min")
         && tokens[at - 1].text == "("
         && texts.first() == Some(&")");
-    let last = python && indexes(language, after, &["-", "1"])
-        || python && indexes(language, after, &["-1"]);
-    first || most || last || indexes(language, after, &["0"])
+    let last = [&["-", "1"][..], &["-1"]].iter().any(|index| indexes(language, after, index));
+    first || most || python && last || indexes(language, after, &["0"])
 }
 
 /// Whether something is divided by it.

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{about::LOCK_FILE, lock_readers as readers};
+use super::{about::LOCK_FILE, lock_packages as packages, lock_readers as readers};
 use crate::analysis::{Finding, checks::At};
 
 /// Requirements by name, each with the versions asked for; `None` for one that cannot be compared.
@@ -48,21 +48,21 @@ pub struct Format {
 }
 
 const FORMATS: &[Format] = &[
-    format("package-lock.json", "package.json", "`npm ci` refuses", true, readers::npm),
-    format("npm-shrinkwrap.json", "package.json", "`npm ci` refuses", true, readers::npm),
+    format("package-lock.json", "package.json", "`npm ci` refuses", true, packages::npm),
+    format("npm-shrinkwrap.json", "package.json", "`npm ci` refuses", true, packages::npm),
     format(
         "pnpm-lock.yaml",
         "package.json",
         "`pnpm install --frozen-lockfile` refuses",
         true,
-        readers::pnpm,
+        packages::pnpm,
     ),
     format(
         "yarn.lock",
         "package.json",
         "`yarn install` as CI runs it refuses",
         true,
-        readers::yarn,
+        packages::yarn,
     ),
     format(
         "composer.lock",

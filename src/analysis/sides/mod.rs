@@ -22,7 +22,8 @@
 //! | `signature.rs` | what a function takes and what a call passes |
 //! | `imports.rs`, `php.rs` | what the names of a file stand for in others |
 //! | `tests.rs` | tests removed or emptied |
-//! | `lock_file.rs`, `lock_readers.rs` | a lock file that contradicts its manifest |
+//! | `lock_file.rs` | a lock file that contradicts its manifest |
+//! | `lock_packages.rs`, `lock_readers.rs` | what each kind of them says |
 //! | `about.rs` | what each of them is called and says |
 //! | `compared.rs` | both sides of one file, function by function |
 //! | `syntax.rs`, `shape.rs` | one side of a file, the same for every language |
@@ -41,6 +42,7 @@ mod errors;
 mod guard;
 mod imports;
 pub mod lock_file;
+mod lock_packages;
 mod lock_readers;
 mod locks;
 mod php;
@@ -142,6 +144,18 @@ const LOOKS: &[Look] = &[
 /// Whether the base side of a file is wanted, as far as its path says.
 pub fn wants_base(path: &str) -> bool {
     Lang::of(path, "").is_some_and(shape::is_program)
+}
+
+/// The base of a file that only gained lines, where one of them may be a parameter: nothing else
+/// of such a file needs its base.
+pub fn base_without(path: &str, head: &str, added: &LineSet) -> Option<String> {
+    let parameter = |line: &str| line.trim_end().ends_with(',');
+    let lines = Lines::new(head);
+    Lang::of(path, head).filter(|l| callers::reads(*l))?;
+    lines.touched(added).find(|(_, line)| parameter(line))?;
+    let kept = (1..=lines.count()).filter(|n| !added.contains(*n)).filter_map(|n| lines.get(n));
+    let base: String = kept.flat_map(|line| [line, "\n"]).collect();
+    (!base.trim().is_empty()).then_some(base)
 }
 
 /// Looks at both sides of one file.

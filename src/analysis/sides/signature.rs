@@ -127,7 +127,7 @@ impl<'t> Passed<'t> {
             let texts: Vec<&str> = part.iter().map(|t| t.text).collect();
             match texts.as_slice() {
                 ["*" | "**" | "..." | "&" | "&&", ..] => return None,
-                [_, "=" | ":", ..] if part[0].name => passed.named.push(part[0].text),
+                [name, "=" | ":", ..] if is_word(name) => passed.named.push(part[0].text),
                 // A generator, a pair of Ruby's.
                 _ if texts.contains(&"for") || texts.contains(&"=>") => return None,
                 [_, ":", ..] => return None,
@@ -136,6 +136,11 @@ impl<'t> Passed<'t> {
         }
         Some(passed)
     }
+}
+
+/// Whether it begins as a name does; also one that is a word for no value elsewhere.
+fn is_word(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_alphabetic() || c == '_')
 }
 
 /// The parts between commas that stand in no inner bracket.

@@ -253,3 +253,20 @@ async fn a_signature_changed_in_a_renamed_file() {
     repo.write("b.py", "from pkg.old import area\n\n\nx = area(1)\ny = 2\n").commit("moved");
     assert_eq!(found(&repo.review("HEAD^!").await), ["caller-left-behind a.py:4-4"]);
 }
+
+/// A parameter on a line of its own, and nothing else: no line is gone.
+#[tokio::test]
+async fn a_parameter_that_was_only_added() {
+    let shapes =
+        |more: &str| format!("def area(\n    width,\n{more}):\n    return width\n\n\narea(1)\n");
+    let repo = Repo::new();
+    repo.write("pkg/shapes.py", shapes("")).write("pkg/new.py", "a(\n    1,\n)\n");
+    repo.write("a.py", "from pkg.shapes import area\n\n\nx = area(1)\n").commit("base");
+    repo.write("pkg/shapes.py", shapes("    height,\n"));
+    repo.write("a.py", "from pkg.shapes import area\n\n\nx = area(1)\ny = 1\n").commit("more");
+    let expected = ["caller-left-behind a.py:4-4", "caller-left-behind pkg/shapes.py:8-8"];
+    assert_eq!(found(&repo.review("HEAD^!").await), expected);
+    repo.write("pkg/shapes.py", shapes("    height,\n    depth=1,\n"));
+    repo.write("a.py", "from pkg.shapes import area\n\n\nx = area(1, 2)\n").commit("optional");
+    assert_eq!(found(&repo.review("HEAD^!").await), [""; 0]);
+}
