@@ -129,11 +129,13 @@ impl Format {
         (self.read)(texts).map(|said| said.contradictions()).unwrap_or_default()
     }
 
-    /// About a lock file, or a manifest that changed without it.
-    pub fn finding(&self, path: &str, lock: &str, how: &str) -> Finding {
-        let at = At { path, number: 0, line: "" };
-        let place = match path == lock {
-            true => String::new(),
+    /// About a lock file, or a manifest that changed without it; `changed` says whether the lock
+    /// file did.
+    pub fn finding(&self, manifest: &str, lock: &str, changed: bool, how: &str) -> Finding {
+        let at = At { path: if changed { lock } else { manifest }, number: 0, line: "" };
+        let place = match changed {
+            true if manifest == self.manifest_beside(lock) => String::new(),
+            true => format!("Of `{manifest}`: "),
             false => format!("In `{lock}`, which was not changed: "),
         };
         let body = format!("{place}{how}. {} such a pair.\n\n{}", self.refuses, LOCK_FILE.advice);

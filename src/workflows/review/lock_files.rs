@@ -45,8 +45,7 @@ pub(super) async fn lock_files(
                 break;
             }
             let changed = repository.changes.contains_key(lock.as_str());
-            let path = if changed { &lock } else { &manifest };
-            findings.push(format.finding(path, &lock, &how));
+            findings.push(format.finding(&manifest, &lock, changed, &how));
         }
     }
     Ok(findings)

@@ -410,6 +410,15 @@ async fn a_lock_file_left_behind() {
     let body = &state.judgement.unwrap().findings[0].body;
     let told = "In `pnpm-lock.yaml`, which was not changed: `a` is required as `^2.0.0` and locked as `^1.0.0`.";
     assert!(body.starts_with(told), "{body}");
+    // With both changed, the lock file is where it is said.
+    repo.write("web/package.json", manifest("^3.0.0"));
+    repo.write("pnpm-lock.yaml", lock.replace("^1.0.0", "^2.0.0")).commit("both");
+    let state = repo.review("HEAD^!").await;
+    assert_eq!(found(&state), ["lock-contradicts-manifest pnpm-lock.yaml:0-0"]);
+    let body = &state.judgement.unwrap().findings[0].body;
+    assert!(body.starts_with("Of `web/package.json`: `a` is required as `^3.0.0`"), "{body}");
+    repo.write("web/package.json", manifest("^2.0.0")).write("pnpm-lock.yaml", lock);
+    repo.commit("back");
     // What was so before is not this change's.
     repo.write(
         "web/package.json",
