@@ -45,7 +45,8 @@ macro_rules! checks {
 checks! {
     CALLER = "caller-left-behind", Logic, High, 85,
         "This call no longer fits what it calls",
-        "The parameters of a function changed, and a call in the same file still passes the old ones.",
+        "The parameters of a function changed, and a call in the same file, or in another file of the change \
+         that certainly means it, still passes the old ones.",
         "Change the call with the function.";
     CLOSE = "close-removed", Logic, Medium, 70,
         "What is opened here is no longer closed",
@@ -62,8 +63,9 @@ checks! {
         "The check of an error was taken away, and the call that returns it stays.",
         "Check the error again, or say why it cannot matter.";
     GUARD = "guard-removed", Logic, Medium, 65,
-        "The check for null before this use is gone",
-        "A check for null was taken away, and what it protected stays as it was.",
+        "The check before this use is gone",
+        "A check for null, of a length or an index, or for zero was taken away, and what it protected stays \
+         as it was.",
         "Put the check back, or say what makes sure of it now.";
     LOCK = "lock-removed", Logic, High, 70,
         "The lock around this is gone",

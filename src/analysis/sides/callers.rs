@@ -1,9 +1,8 @@
-//! A signature that changed, and a call in the same file that still passes the old arguments.
+//! A signature that changed, and a call that still passes the old arguments: in the same file here,
+//! in other files of the change by `elsewhere.rs`.
 //!
 //! Only where no compiler says so before anything runs. A call that did not fit before either, or
 //! of which it is not certain what it calls, is left alone.
-
-use std::ops::Range;
 
 use ast_grep_language::SupportLang as S;
 
@@ -11,28 +10,10 @@ use super::{
     Claim, Unless,
     about::CALLER,
     compared::{Both, Compared, Said},
+    signature::{Passed, Signature, is_broken},
     syntax::{Call, Function, Syntax, Token, same, told},
 };
 use crate::analysis::{Confidence, Lang};
-
-/// What a function takes.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Signature<'t> {
-    /// Parameters by position, each with whether it may be left out.
-    positions: Vec<(&'t str, bool)>,
-    /// Parameters by name only, each with whether it may be left out.
-    named: Vec<(&'t str, bool)>,
-    /// Whether any number more may follow, by position or by name.
-    more: bool,
-    more_named: bool,
-}
-
-/// What a call passes.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Passed<'t> {
-    positions: usize,
-    named: Vec<&'t str>,
-}
 
 /// Whether a call that does not fit is found by nobody before it runs.
 pub(super) fn reads(language: Lang) -> bool {
@@ -48,64 +29,34 @@ pub(super) fn look(compared: &Compared<'_>) -> Vec<Claim> {
 }
 
 fn in_file(compared: &Compared<'_>, both: Both<'_>) -> Vec<Claim> {
-    let (base, head) = (&compared.base, &compared.head);
-    let (old, new) = (base.of(&both.base.parameters), head.of(&both.head.parameters));
-    if same(old, new) || !is_plain(head, both.head) || !is_plain(base, both.base) {
-        return Vec::new();
-    }
-    let Some((before, now)) = signature(compared, both, old).zip(signature(compared, both, new))
-    else {
-        return Vec::new();
-    };
-    // One that looks at what it was given takes more than it says.
-    let looks = |t: &Token<'_>| matches!(t.text, "typeof" | "arguments" | "func_get_args");
+    let head = &compared.head;
+    let Some((before, now)) = signatures(compared, both) else { return Vec::new() };
     let Some(target) = Target::of(head, both) else { return Vec::new() };
-    if head.of(&both.head.body).iter().any(looks) {
-        return Vec::new();
-    }
     let broken = |call: &&Call| {
         let passed =
-            target.is_called(head, call).then(|| passed(head.of(&call.arguments))).flatten();
+            target.is_called(head, call).then(|| Passed::of(head.of(&call.arguments))).flatten();
         passed.is_some_and(|p| is_broken(compared.language, &before, &now, &p))
     };
     head.calls.iter().filter(broken).map(|call| claim(compared, both, call)).collect()
 }
 
-/// Whether the call fitted before and does not now.
-fn is_broken(
-    language: Lang,
-    before: &Signature<'_>,
-    now: &Signature<'_>,
-    passed: &Passed<'_>,
-) -> bool {
-    if language != Lang::Known(S::JavaScript) {
-        let php = language == Lang::Known(S::Php);
-        return before.takes(passed, php) && !now.takes(passed, php);
+/// What a function took and takes, when that is another thing and known for certain.
+pub(super) fn signatures(
+    compared: &Compared<'_>,
+    both: Both<'_>,
+) -> Option<(Signature, Signature)> {
+    let (base, head) = (&compared.base, &compared.head);
+    let (old, new) = (base.of(&both.base.parameters), head.of(&both.head.parameters));
+    if same(old, new) || !is_plain(head, both.head) || !is_plain(base, both.base) {
+        return None;
     }
-    // Whatever is missing is undefined there, and whatever is too much is dropped; only where what
-    // is passed takes another place it is certainly wrong.
-    let whole = !before.more && !now.more && passed.positions == before.positions.len();
-    let shifted = before.positions.iter().zip(&now.positions).any(|(a, b)| a.0 != b.0);
-    let renamed = before.positions.len() == now.positions.len();
-    let kept =
-        before.positions.iter().filter(|(n, _)| now.positions.iter().any(|(m, _)| m == n)).count();
-    let others = before.positions.len().min(now.positions.len());
-    whole && shifted && !renamed && kept == others && passed.positions > 1
-}
-
-impl Signature<'_> {
-    fn takes(&self, passed: &Passed<'_>, extra: bool) -> bool {
-        let few = self.positions.iter().skip(passed.positions);
-        let missing = few
-            .chain(&self.named)
-            .any(|(name, optional)| !optional && !passed.named.contains(name));
-        let known = |name: &&str| {
-            let later = self.positions.iter().skip(passed.positions);
-            later.chain(&self.named).any(|(own, _)| own == name)
-        };
-        let many = passed.positions > self.positions.len() && !self.more && !extra;
-        !missing && !many && (self.more_named || passed.named.iter().all(known))
+    // One that looks at what it was given takes more than it says.
+    let looks = |t: &Token<'_>| matches!(t.text, "typeof" | "arguments" | "func_get_args");
+    if head.of(&both.head.body).iter().any(looks) {
+        return None;
     }
+    let read = |tokens| Signature::of(compared.language, both.head.method, tokens);
+    read(old).zip(read(new))
 }
 
 /// Whether nothing stands before the function that may change what it takes.
@@ -114,6 +65,18 @@ fn is_plain(syntax: &Syntax<'_>, function: &Function) -> bool {
     let mut decorators = before.windows(2).filter(|w| w[0].text == "@");
     decorators.all(|w| matches!(w[1].text, "staticmethod" | "classmethod"))
         && !before.iter().any(|t| matches!(t.text, "[" | "#["))
+}
+
+/// The class that `__init__` makes values of: the only one of its name, at the top, and nothing
+/// else decides what it takes.
+pub(super) fn made_by<'f>(head: &Syntax<'_>, init: &'f Function) -> Option<&'f str> {
+    let (_, around) = init.path.split_last()?;
+    let class = around.last()?;
+    let own = head.containers.iter().find(|c| c.path == around)?;
+    let header = head.of(&own.header);
+    let decorated = header.iter().any(|t| matches!(t.text, "@" | "metaclass"));
+    let single = head.containers.iter().filter(|c| c.path.last() == Some(class)).count() == 1;
+    (single && around.len() == 1 && !decorated).then_some(class)
 }
 
 /// What a call must look like to mean one function for certain.
@@ -129,14 +92,8 @@ impl<'f> Target<'f> {
         let (name, around) = path.split_last()?;
         let alone = head.functions.iter().filter(|f| f.path.last() == Some(name)).count() == 1;
         if name == "__init__" {
-            let class = around.last()?;
-            let own = head.containers.iter().find(|c| c.path == around)?;
-            let header = head.of(&own.header);
-            let decorated = header.iter().any(|t| matches!(t.text, "@" | "metaclass"));
-            let single =
-                head.containers.iter().filter(|c| c.path.last() == Some(class)).count() == 1;
-            let free = single && around.len() == 1 && !decorated && !is_bound(head, class);
-            return free.then_some(Self { name: class, class: None });
+            let class = made_by(head, both.head).filter(|class| !is_bound(head, class))?;
+            return Some(Self { name: class, class: None });
         }
         if both.head.method {
             return alone.then_some(Self { name, class: Some(around) });
@@ -171,100 +128,28 @@ fn is_bound(head: &Syntax<'_>, name: &str) -> bool {
     parameter || bound
 }
 
-/// The parts between commas that stand in no inner bracket.
-fn parts<'s, 't>(tokens: &'s [Token<'t>]) -> Option<Vec<&'s [Token<'t>]>> {
-    let inner = match tokens {
-        [open, inner @ .., close] if open.text == "(" && close.text == ")" => inner,
-        _ => return None,
-    };
-    let mut depth = 0_i32;
-    let mut cuts: Vec<Range<usize>> = Vec::new();
-    let mut start = 0;
-    for (at, token) in inner.iter().enumerate() {
-        match token.text {
-            "(" | "[" | "{" => depth += 1,
-            ")" | "]" | "}" => depth -= 1,
-            "," if depth == 0 => {
-                cuts.push(start..at);
-                start = at + 1;
-            }
-            _ => {}
-        }
-    }
-    cuts.push(start..inner.len());
-    Some(cuts.into_iter().map(|c| &inner[c]).filter(|p| !p.is_empty()).collect())
+/// How sure it is that a call which does not fit is a mistake.
+pub(super) fn sure(language: Lang) -> Option<Confidence> {
+    (language == Lang::Known(S::JavaScript)).then_some(Confidence::hundredths(70))
 }
 
-fn signature<'t>(
-    compared: &Compared<'_>,
-    both: Both<'_>,
-    tokens: &[Token<'t>],
-) -> Option<Signature<'t>> {
-    let parts = parts(tokens)?;
-    let python = compared.language == Lang::Known(S::Python);
-    let mut signature = Signature::default();
-    let mut by_name = false;
-    for (index, part) in parts.iter().enumerate() {
-        let texts: Vec<&str> = part.iter().map(|t| t.text).collect();
-        let optional = texts.contains(&"=");
-        match texts.as_slice() {
-            ["self" | "cls", ..] if index == 0 && both.head.method => {}
-            ["/"] => {}
-            ["*"] => by_name = true,
-            ["*" | "...", ..] => (signature.more, by_name) = (true, true),
-            ["**", ..] => signature.more_named = true,
-            // A block, or a value taken apart.
-            ["&" | "{" | "[", ..] => return None,
-            // A keyword of Ruby's.
-            [_, ":", ..] if !python => return None,
-            // In a type of Python's it means something else.
-            _ if !python && texts.contains(&"...") => signature.more = true,
-            _ => {
-                let named = if python { part.first() } else { part.iter().rev().find(|t| t.name) };
-                let equals = part.iter().position(|t| t.text == "=").unwrap_or(part.len());
-                let name = if python { named? } else { part[..equals].iter().rfind(|t| t.name)? };
-                let list = if by_name { &mut signature.named } else { &mut signature.positions };
-                list.push((name.text, optional));
-            }
-        }
-    }
-    // A static method of Python's without `self` is fine; any other first parameter is not known.
-    let first = parts.first().and_then(|p| p.first()).map_or("", |t| t.text);
-    let odd = python && both.head.method && !matches!(first, "self" | "cls");
-    (!odd).then_some(signature)
-}
-
-/// What a call passes; `None` when that cannot be counted.
-fn passed<'t>(tokens: &[Token<'t>]) -> Option<Passed<'t>> {
-    let mut passed = Passed::default();
-    for part in parts(tokens)? {
-        let texts: Vec<&str> = part.iter().map(|t| t.text).collect();
-        match texts.as_slice() {
-            ["*" | "**" | "..." | "&" | "&&", ..] => return None,
-            [_, "=" | ":", ..] if part[0].name => passed.named.push(part[0].text),
-            // A generator, a pair of Ruby's.
-            _ if texts.contains(&"for") || texts.contains(&"=>") => return None,
-            [_, ":", ..] => return None,
-            _ => passed.positions += 1,
-        }
-    }
-    Some(passed)
+/// What the function takes since the change, in words; `place` says where it stands.
+pub(super) fn takes(compared: &Compared<'_>, both: Both<'_>, name: &str, place: &str) -> String {
+    let head = &compared.head;
+    let at = head.line_span(&both.head.parameters).0;
+    format!(
+        "`{name}`{place} takes `{}` since this change (line {at}, before `{}`). This call passes \
+         what it took before.",
+        cut(&told(head.of(&both.head.parameters))),
+        cut(&told(compared.base.of(&both.base.parameters))),
+    )
 }
 
 fn claim(compared: &Compared<'_>, both: Both<'_>, call: &Call) -> Claim {
-    let head = &compared.head;
-    let line = head.line_span(&call.callee).1;
-    let at = head.line_span(&both.head.parameters).0;
+    let line = compared.head.line_span(&call.callee).1;
     let said = Said {
-        body: format!(
-            "`{}` takes `{}` since this change (line {at}, before `{}`). This call passes what it \
-             took before.",
-            both.head.name(),
-            cut(&told(head.of(&both.head.parameters))),
-            cut(&told(compared.base.of(&both.base.parameters))),
-        ),
-        confidence: (compared.language == Lang::Known(S::JavaScript))
-            .then_some(Confidence::hundredths(70)),
+        body: takes(compared, both, both.head.name(), ""),
+        confidence: sure(compared.language),
         ..Said::default()
     };
     Claim { finding: compared.finding(&CALLER, (line, line), said), unless: Unless::default() }

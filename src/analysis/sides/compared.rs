@@ -6,7 +6,9 @@ use super::{
     About, Pair,
     syntax::{Function, Syntax, Token, same},
 };
-use crate::analysis::{Confidence, Finding, Lang, LineSet, Side, Source, finding::quote, globs};
+use crate::analysis::{
+    Confidence, Finding, Lang, LineSet, Lines, Side, Source, finding::quote, globs,
+};
 
 /// A function that stands on both sides under the same name.
 #[derive(Clone, Copy)]
@@ -98,33 +100,53 @@ impl<'a> Compared<'a> {
         self.on(Side::Left, about, lines, said)
     }
 
-    fn on(&self, side: Side, about: &About, (first, last): (u32, u32), said: Said) -> Finding {
+    fn on(&self, side: Side, about: &About, lines: (u32, u32), said: Said) -> Finding {
         let (syntax, path) = match side {
             Side::Right => (&self.head, self.pair.path),
             Side::Left => (&self.base, self.pair.old_path),
         };
-        let place = match side {
-            Side::Right if self.pair.added.first_in(first, last).is_none() => {
-                " The line itself was not touched; the change broke what it relied on."
-            }
-            _ => "",
-        };
-        Finding {
-            fingerprint: String::new(),
-            agent: about.category,
-            rule: about.id.to_owned(),
-            path: path.to_owned(),
-            side,
-            start_line: first,
-            end_line: last.max(first),
-            severity: said.severity.unwrap_or(about.severity),
-            confidence: said.confidence.unwrap_or(about.confidence),
-            title: said.title.unwrap_or_else(|| about.title.to_owned()),
-            body: format!("{}{place}\n\n{}", said.body, about.advice),
-            suggestion: None,
-            quote: quote(syntax.lines.get(first).unwrap_or_default()),
-            source: Source::Check,
+        let place = Place { path, side, lines: &syntax.lines, added: self.pair.added };
+        finding_at(&place, about, lines, said)
+    }
+}
+
+/// The side of a file that a finding is about.
+pub(super) struct Place<'p> {
+    pub(super) path: &'p str,
+    pub(super) side: Side,
+    pub(super) lines: &'p Lines<'p>,
+    /// The lines of the head that are new.
+    pub(super) added: &'p LineSet,
+}
+
+/// A finding at a place; on an untouched line of the head it says so.
+pub(super) fn finding_at(
+    place: &Place<'_>,
+    about: &About,
+    (first, last): (u32, u32),
+    said: Said,
+) -> Finding {
+    let untouched = match place.side {
+        Side::Right if place.added.first_in(first, last).is_none() => {
+            " The line itself was not touched; the change broke what it relied on."
         }
+        _ => "",
+    };
+    Finding {
+        fingerprint: String::new(),
+        agent: about.category,
+        rule: about.id.to_owned(),
+        path: place.path.to_owned(),
+        side: place.side,
+        start_line: first,
+        end_line: last.max(first),
+        severity: said.severity.unwrap_or(about.severity),
+        confidence: said.confidence.unwrap_or(about.confidence),
+        title: said.title.unwrap_or_else(|| about.title.to_owned()),
+        body: format!("{}{untouched}\n\n{}", said.body, about.advice),
+        suggestion: None,
+        quote: quote(place.lines.get(first).unwrap_or_default()),
+        source: Source::Check,
     }
 }
 

@@ -10,15 +10,20 @@
 //! | file | looks for |
 //! |---|---|
 //! | `condition.rs` | a condition turned round |
-//! | `guard.rs` | a check for null taken away, the use stays |
+//! | `guard.rs` | a check for null, of a length or for zero taken away, the use stays |
+//! | `bounds.rs` | conditions that an index or a division needs |
 //! | `errors.rs` | an error that nobody looks at any more |
 //! | `access.rs` | a check of permissions taken away |
 //! | `locks.rs` | a lock taken away, or no longer given back |
 //! | `closes.rs` | a close taken away, the opening stays |
 //! | `copies.rs` | a copy with one name left behind |
-//! | `callers.rs` | a signature changed, a call left behind |
+//! | `callers.rs` | a signature changed, a call in the same file left behind |
+//! | `elsewhere.rs` | the same, with the call in another file of the change |
+//! | `signature.rs` | what a function takes and what a call passes |
+//! | `imports.rs`, `php.rs` | what the names of a file stand for in others |
 //! | `tests.rs` | tests removed or emptied |
 //! | `lock_file.rs` | a lock file that contradicts its manifest |
+//! | `lock_packages.rs`, `lock_readers.rs` | what each kind of them says |
 //! | `about.rs` | what each of them is called and says |
 //! | `compared.rs` | both sides of one file, function by function |
 //! | `syntax.rs`, `shape.rs` | one side of a file, the same for every language |
@@ -26,16 +31,23 @@
 
 mod about;
 mod access;
+mod bounds;
 mod callers;
 mod closes;
 mod compared;
 mod condition;
 mod copies;
+pub mod elsewhere;
 mod errors;
 mod guard;
+mod imports;
 pub mod lock_file;
+mod lock_packages;
+mod lock_readers;
 mod locks;
+mod php;
 mod shape;
+mod signature;
 mod syntax;
 pub mod tests;
 mod words;
@@ -109,6 +121,8 @@ pub struct Looked {
     pub claims: Vec<Claim>,
     /// What it says about the claims of all files.
     pub traces: Traces,
+    /// The signatures it changed, for the calls in other files.
+    pub changed: Vec<elsewhere::Changed>,
 }
 
 /// A check: both sides in, claims out.
@@ -132,6 +146,18 @@ pub fn wants_base(path: &str) -> bool {
     Lang::of(path, "").is_some_and(shape::is_program)
 }
 
+/// The base of a file that only gained lines, where one of them may be a parameter: nothing else
+/// of such a file needs its base.
+pub fn base_without(path: &str, head: &str, added: &LineSet) -> Option<String> {
+    let parameter = |line: &str| line.trim_end().ends_with(',');
+    let lines = Lines::new(head);
+    Lang::of(path, head).filter(|l| callers::reads(*l))?;
+    lines.touched(added).find(|(_, line)| parameter(line))?;
+    let kept = (1..=lines.count()).filter(|n| !added.contains(*n)).filter_map(|n| lines.get(n));
+    let base: String = kept.flat_map(|line| [line, "\n"]).collect();
+    (!base.trim().is_empty()).then_some(base)
+}
+
 /// Looks at both sides of one file.
 pub fn look(pair: Pair<'_>) -> Looked {
     let Some(language) = Lang::of(pair.path, pair.head).filter(|l| shape::is_program(*l)) else {
@@ -148,7 +174,8 @@ pub fn look(pair: Pair<'_>) -> Looked {
     let claims: Vec<Claim> = LOOKS.iter().flat_map(|look| look(&compared)).collect();
     // Where tests stand beside what they test, it is the tests that went.
     let shrinks = traces.shrinks && !claims.iter().any(|c| c.unless.tests);
-    Looked { claims, traces: Traces { shrinks, ..traces } }
+    let changed = elsewhere::changed(&compared);
+    Looked { claims, traces: Traces { shrinks, ..traces }, changed }
 }
 
 /// The findings among the claims of a whole change that nothing in it refutes. `sources_gone` says

@@ -54,12 +54,13 @@ pub(super) fn is_access(name: &str) -> bool {
     capital || access.as_ref().is_some_and(|a| a.is_match(name))
 }
 
-/// Whether parsing both sides could lead to anything: something is gone, or enough is new to hold a
-/// copy.
+/// Whether parsing both sides could lead to anything: something is gone, something is new within
+/// what is there on both sides, or enough is new to hold a copy.
 pub(super) fn worth_parsing(pair: Pair<'_>) -> bool {
     let base = Lines::new(pair.base);
     let gone = base.touched(pair.removed).any(|(_, line)| !line.trim().is_empty());
-    gone || pair.added.ranges().any(|r| r.end() > r.start())
+    let whole = !pair.base.is_empty();
+    gone || whole && pair.removed.is_empty() || pair.added.ranges().any(|r| r.end() > r.start())
 }
 
 /// Words for no value.

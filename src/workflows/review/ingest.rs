@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use super::{
     deps::ReviewDeps,
     input::Target,
+    lock_files::without_lesser,
     own_rules::{self, OwnRule},
     settings::{self, Settings, complaint},
     sided::both_sides,
@@ -54,6 +55,7 @@ pub async fn ingest(deps: &ReviewDeps, target: &Target) -> Result<Ingested> {
     findings.extend(left_behind(deps, &range, &files, manifests).await?);
     let looked: Vec<&Looked> = texts.iter().map(|reading| &reading.looked).collect();
     findings.extend(both_sides(deps, &range, &settings, &files, &looked).await?);
+    without_lesser(&mut findings);
     assign_fingerprints(&mut findings);
     Ok(Ingested { range, settings, rules, files, findings })
 }

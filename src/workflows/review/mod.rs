@@ -14,6 +14,7 @@
 //! | `deps.rs` | what the nodes need from outside |
 //! | `texts.rs` | texts read, masked and analysed once for all agents |
 //! | `sided.rs` | the checks of both sides, settled over the whole change |
+//! | `lock_files.rs` | lock files against their manifests, whichever of them changed |
 //! | `ingest.rs`, `agents/`, `judge.rs`, `publish.rs` | the nodes |
 //! | `report/` | the finished review, for people and for programs |
 
@@ -22,6 +23,7 @@ mod deps;
 mod ingest;
 mod input;
 pub mod judge;
+mod lock_files;
 mod own_rules;
 mod publish;
 pub mod report;

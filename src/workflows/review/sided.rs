@@ -1,20 +1,33 @@
 //! What the checks of both sides say about the change as a whole: their claims settled, files of
-//! tests that went, lock files that contradict their manifests.
+//! tests that went, calls left behind in other files; lock files by `lock_files.rs`.
 
-use std::collections::HashSet;
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
-use super::{deps::ReviewDeps, ingest::listening, settings::Settings, state::ReviewFile};
+use futures_util::future::join_all;
+
+use super::{
+    deps::ReviewDeps,
+    ingest::listening,
+    lock_files::lock_files,
+    settings::Settings,
+    state::ReviewFile,
+    texts::{batches, masked},
+};
 use crate::{
     analysis::{
         Finding, globs,
-        sides::{self, Looked, lock_file, tests},
+        sides::{
+            self, Looked,
+            elsewhere::{Callees, Suspect},
+            tests,
+        },
     },
     base::Result,
-    forge::{Content, EntryKind, FileChange, Range, Status},
+    forge::{EntryKind, FileChange, Range, Status},
 };
-
-/// Lock files larger than this are not read.
-const LOCK_BYTES: u64 = 16 * 1024 * 1024;
 
 /// More files of tests than these are not removed by an oversight.
 const TEST_FILES: usize = 3;
@@ -38,9 +51,75 @@ pub(super) async fn both_sides(
         findings.extend(test_files(deps, range, &changes).await?);
     }
     findings.extend(lock_files(deps, range, &changes).await?);
+    if let Some(callees) = Callees::of(looked.iter().copied()) {
+        let read = files.iter().filter(|f| f.read && f.skipped.is_none()).map(|f| &f.change);
+        findings.extend(callers(deps, range, callees, &read.collect::<Vec<_>>(), &changes).await?);
+    }
     let listens = listening(settings);
     findings.retain(|f| settings.agents.contains(&f.agent) && listens(&f.path));
     Ok(findings)
+}
+
+/// Calls left behind in other files than what they call. Only those that may hold one are read
+/// again, a few at a time.
+async fn callers(
+    deps: &ReviewDeps,
+    range: &Range,
+    callees: Callees,
+    files: &[&FileChange],
+    changes: &[&FileChange],
+) -> Result<Vec<Finding>> {
+    let callees = Arc::new(callees);
+    let may = |c: &&FileChange| callees.may_be_called_in(&c.path);
+    let wanted: Vec<&FileChange> = files.iter().copied().filter(may).collect();
+    let mut findings = Vec::new();
+    for batch in batches(&wanted, &deps.limits) {
+        let texts = masked(deps, range, batch).await?;
+        for suspect in join_all(batch.iter().map(|file| calls(deps, &callees, file, &texts)))
+            .await
+            .into_iter()
+            .flatten()
+        {
+            if !is_any_there(deps, range, changes, &suspect.rivals).await? {
+                findings.push(suspect.finding);
+            }
+        }
+    }
+    Ok(findings)
+}
+
+/// The calls left behind in one file, found off the async threads. A crash of a parser finds none:
+/// it has failed that file's reading before.
+async fn calls(
+    deps: &ReviewDeps,
+    callees: &Arc<Callees>,
+    file: &FileChange,
+    texts: &HashMap<String, String>,
+) -> Vec<Suspect> {
+    let Some(text) = texts.get(&file.path).cloned() else { return Vec::new() };
+    let Ok(_permit) = deps.processors.acquire().await else { return Vec::new() };
+    let (callees, path, added) = (callees.clone(), file.path.clone(), file.added().collect());
+    let work = tokio::task::spawn_blocking(move || callees.look(&path, &text, &added));
+    work.await.unwrap_or_default()
+}
+
+/// Whether any of `paths` is there after the change.
+async fn is_any_there(
+    deps: &ReviewDeps,
+    range: &Range,
+    changes: &[&FileChange],
+    paths: &[String],
+) -> Result<bool> {
+    for path in paths {
+        let there = match changes.iter().find(|c| c.path == *path) {
+            Some(change) => change.head.kind != EntryKind::Absent,
+            None => deps.forge.base_file(range, path, 0).await?.is_some(),
+        };
+        if there {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Files of tests that went while what they test stays.
@@ -77,38 +156,4 @@ async fn test_files(
         }
     }
     Ok(findings)
-}
-
-/// Changed lock files that contradict the manifest beside them.
-async fn lock_files(
-    deps: &ReviewDeps,
-    range: &Range,
-    changes: &[&FileChange],
-) -> Result<Vec<Finding>> {
-    let mut findings = Vec::new();
-    for lock in changes.iter().filter(|c| c.head.kind != EntryKind::Absent && !c.unavailable) {
-        let Some(path) = lock_file::manifest_of(&lock.path) else { continue };
-        let locked = text(deps, range, &lock.head.blob).await?;
-        let required = match changes.iter().find(|c| c.path == path) {
-            Some(c) if c.head.kind == EntryKind::Absent => None,
-            Some(c) => text(deps, range, &c.head.blob).await?,
-            None => match deps.forge.base_file(range, &path, LOCK_BYTES).await? {
-                Some(Content::Text { text, .. }) => Some(text),
-                _ => None,
-            },
-        };
-        let both = required.zip(locked);
-        if let Some(how) = both.and_then(|(m, l)| lock_file::contradiction(&m, &l)) {
-            findings.push(lock_file::finding(&lock.path, &how));
-        }
-    }
-    Ok(findings)
-}
-
-async fn text(deps: &ReviewDeps, range: &Range, blob: &str) -> Result<Option<String>> {
-    let contents = deps.forge.contents(range, &[blob.to_owned()], LOCK_BYTES).await?;
-    Ok(match contents.into_iter().next() {
-        Some(Content::Text { text, .. }) => Some(text),
-        _ => None,
-    })
 }

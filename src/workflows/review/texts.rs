@@ -253,6 +253,9 @@ fn read(file: &FileChange, sides: Sides, limits: &Limits, rules: &Ruleset) -> Re
         };
         reading.findings.extend(changes::header_dropped(&file.path, &base, source.text));
         if reading.skipped.is_none() {
+            let grew = file.base.kind != EntryKind::Absent && file.removed().next().is_none();
+            let without = || sides::base_without(&file.path, source.text, source.touched);
+            let base = grew.then(without).flatten().unwrap_or(base);
             reading.looked = look(file, &base, source, limits);
         }
     }

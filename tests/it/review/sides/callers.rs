@@ -276,6 +276,18 @@ fn callers_that_fit() {
      return run(job, then=job.end)
 "#,
         ),
+        // A parameter that is called as nothing is elsewhere.
+        (
+            "l.py",
+            r#"
+-def area(width, null=1):
++def area(width, *, null=1):
+     return width
+ 
+ def draw(box):
+     return area(box, null=2)
+"#,
+        ),
         // A rename of a parameter.
         (
             "b.js",

@@ -1,10 +1,12 @@
 //! Checks that need both sides of the diff: the helper their tables are tried with, and whole
 //! reviews.
 
+mod bounds;
 mod callers;
 mod closes;
 mod conditions;
 mod copies;
+mod elsewhere;
 mod errors;
 mod gone_tests;
 mod guards;
@@ -16,7 +18,7 @@ use std::collections::BTreeSet;
 
 use verdict::analysis::{
     LineSet, Side,
-    sides::{self, CHECKS, Pair},
+    sides::{self, CHECKS, Pair, elsewhere::Callees},
 };
 
 use super::support::{Repo, found};
@@ -61,16 +63,23 @@ fn texts(diff: &str) -> Texts {
 /// What is said about a change of several files: `rule:line`, with `?` behind what stays below the
 /// usual threshold, and `-` before a line of the base.
 pub fn said(files: &[Change<'_>]) -> Vec<String> {
+    let sides: Vec<Texts> = files.iter().map(|file| texts(file.diff)).collect();
     let looked: Vec<_> = files
         .iter()
-        .map(|file| {
-            let Texts { base, head, removed, added } = texts(file.diff);
-            let (path, base, head) = (file.path, base.as_str(), head.as_str());
-            let (removed, added) = (&removed, &added);
-            sides::look(Pair { path, old_path: path, base, head, removed, added })
+        .zip(&sides)
+        .map(|(file, Texts { base, head, removed, added })| {
+            sides::look(Pair { path: file.path, old_path: file.path, base, head, removed, added })
         })
         .collect();
-    let findings = sides::settle(looked.iter(), false);
+    let mut findings = sides::settle(looked.iter(), false);
+    if let Some(callees) = Callees::of(looked.iter()) {
+        for (file, side) in files.iter().zip(&sides) {
+            let there = |path: &String| files.iter().any(|f| f.path == path);
+            let suspects = callees.look(file.path, &side.head, &side.added).into_iter();
+            let certain = suspects.filter(|s| !s.rivals.iter().any(there));
+            findings.extend(certain.map(|s| s.finding));
+        }
+    }
     let told = findings.iter().map(|f| {
         let side = if f.side == Side::Left { "-" } else { "" };
         let sure = if f.confidence.get() < 50 { "?" } else { "" };
