@@ -19,6 +19,8 @@ const VENDORED: &[&str] = &[
     "**/site-packages/**",
     "**/Pods/**",
     "**/jspm_packages/**",
+    "**/{pdfjs,pdf.js}/{build,web}/**",
+    "**/jquery.*.js",
     "**/{jquery,bootstrap,underscore,backbone,angular,lodash,moment,select2,d3}.js",
     "**/{jquery,bootstrap,underscore,backbone,angular,lodash,moment,select2,d3}[-.][0-9]*.js",
 ];
@@ -27,6 +29,7 @@ const GENERATED: &[&str] = &[
     "**/*.min.js",
     "**/*.min.css",
     "**/*.bundle.js",
+    "**/*[_-]packaged.js",
     "**/*.map",
     "**/dist/**",
     "**/*.pb.go",
@@ -63,7 +66,7 @@ const TESTS: &[&str] = &[
     "**/{integration,functional}/{certs,fixtures,resources}/**",
     "**/{cypress,playwright}/**",
     "**/{cassettes,vcr,vcr_cassettes}/**",
-    "**/{mocks,__mocks__,stories}/**",
+    "**/{mocks,__mocks__,mirage,stories}/**",
     "**/*.stories.*",
     "**/testing/**",
     "**/{testdata,test_data,test-data}/**",
@@ -131,6 +134,8 @@ const DATA: &[&str] = &[
     "**/*.tex",
     "**/{lang,langs,language,languages,locale,locales,localisation,localization,i18n,l10n,translations}/**",
 ];
+
+const TRANSLATION: &[&str] = &["**/*.{po,pot,resx,xlf,xliff,arb,strings}"];
 
 const MARKUP: &[&str] = &[
     "**/*.{htm,html,xhtml,md,mdx,markdown,rst,adoc,txt}",
@@ -210,6 +215,10 @@ question! {
 question! {
     /// Data rather than a program, often in people's languages.
     is_data, DATA
+}
+question! {
+    /// What is shown to people, in their languages.
+    is_translation, TRANSLATION
 }
 question! {
     /// Pages and the templates of pages.

@@ -82,6 +82,8 @@ impl Masked {
             touched.contains(line)
                 && !made_up(secret, path, lines.get(line).unwrap_or_default())
                 && !beside_its_pattern(&lines, line)
+                && !(kinds().all[secret.kind].generic
+                    && is_listed(&lines, line, secret.range.len()))
         };
         self.secrets.iter().filter(reported).filter_map(|s| finding(s, path, &lines)).collect()
     }
@@ -122,18 +124,25 @@ fn made_up(secret: &Secret, path: &str, line: &str) -> bool {
     let kind = &kinds().all[secret.kind];
     let test = globs::is_test(path);
     let line = line.to_ascii_lowercase();
+    let shown = globs::is_translation(path);
     let explains = || globs::is_markup(path) || line.contains("example");
     match kind.id {
         // Keys made for tests are committed on purpose.
         "private-key" => {
             let name = line.split("-----begin").next().unwrap_or_default();
             let dev = path.split('/').any(|folder| matches!(folder, "dev" | ".devcontainer"));
-            test || dev || INVENTED.iter().any(|word| name.contains(word))
+            let file = path.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
+            let sample = ["example", "sample"].iter().any(|word| file.contains(word));
+            test || dev || sample || INVENTED.iter().any(|word| name.contains(word))
         }
         // The key of a page that talks to Firebase is in every visitor's hands.
         "google-api-key" if PUBLIC.iter().any(|word| line.contains(word)) => true,
-        "connection-password" => test || stands_alone(path) || opens_nothing(&line, secret.word),
-        "hardcoded-credential" => test || stands_alone(path) || explains() || line.contains("hash"),
+        "connection-password" => {
+            test || shown || stands_alone(path) || opens_nothing(&line, secret.word)
+        }
+        "hardcoded-credential" => {
+            test || shown || stands_alone(path) || explains() || line.contains("hash")
+        }
         "json-web-token" => test || explains(),
         _ => test && kind.confidence < 90,
     }
@@ -152,6 +161,14 @@ fn opens_nothing(line: &str, word: bool) -> bool {
     let commented = COMMENTS.iter().any(|sign| line.trim_start().starts_with(sign));
     let leads_nowhere = |host: &str| HERE.contains(&host) || word && !host.contains('.');
     word && commented || hosts.any(leads_nowhere)
+}
+
+/// Whether a line beside it holds a hexadecimal value as long as this one: a list of digests.
+fn is_listed(lines: &Lines<'_>, line: u32, length: usize) -> bool {
+    let digest = |word: &str| word.len() == length && word.bytes().all(|b| b.is_ascii_hexdigit());
+    let holds = |text: &str| text.split(|c: char| !c.is_ascii_alphanumeric()).any(digest);
+    length >= 32
+        && [line.saturating_sub(1), line + 1].iter().filter_map(|n| lines.get(*n)).any(holds)
 }
 
 /// Whether an expression with counted characters stands around: a sample of what a scanner looks

@@ -1,6 +1,6 @@
 //! A check for null, of a length or for zero taken away while what it protected stays as it was.
 
-use std::ops::Range;
+use std::{collections::HashMap, ops::Range};
 
 use super::{
     Claim, Unless,
@@ -10,6 +10,7 @@ use super::{
     syntax::{Conditional, Token, bare, same},
     words::{self, NullCheck},
 };
+use crate::analysis::Confidence;
 
 /// What a condition asks.
 enum Check<'t> {
@@ -89,6 +90,7 @@ fn in_function(compared: &Compared<'_>, both: Both<'_>, asked: &Asked) -> Vec<Cl
     let base = &compared.base;
     let inside = |c: &&Conditional| both.base.body.contains(&c.condition.start) && !c.repeats;
     let mut claims = Vec::new();
+    let meant = !says_anew(compared, both);
     for guard in base.conditionals.iter().filter(inside) {
         let (first, last) = base.line_span(&guard.condition);
         if !(first..=last).all(|l| compared.removed(l)) {
@@ -98,10 +100,35 @@ fn in_function(compared: &Compared<'_>, both: Both<'_>, asked: &Asked) -> Vec<Cl
         let null = || words::null_check(&bare(condition), guard.inverted).map(Check::Null);
         let bound = || bounds::read(compared.language, condition, guard.inverted).map(Check::Bound);
         let checks = [(!asked.null).then(null).flatten(), (!asked.bound).then(bound).flatten()];
-        let gone = |check: Check<'_>| unprotected(compared, both, guard, &check, first);
+        let gone = |check: Check<'_>| {
+            let claim = unprotected(compared, both, guard, &check, first)?;
+            Some(if meant && matches!(check, Check::Null(_)) { softened(claim) } else { claim })
+        };
         claims.extend(checks.into_iter().flatten().find_map(gone));
     }
     claims
+}
+
+/// Whether the function says anything that it did not say before. Where it does not, taking the
+/// check away was all that was wanted.
+fn says_anew(compared: &Compared<'_>, both: Both<'_>) -> bool {
+    let mut left: HashMap<&str, usize> = HashMap::new();
+    for token in compared.base.of(&both.base.all) {
+        *left.entry(token.text).or_default() += 1;
+    }
+    compared.head.of(&both.head.all).iter().any(|token| match left.get_mut(token.text) {
+        Some(count) if *count > 0 => {
+            *count -= 1;
+            false
+        }
+        _ => true,
+    })
+}
+
+/// Still counted, below the usual threshold.
+fn softened(mut claim: Claim) -> Claim {
+    claim.finding.confidence = claim.finding.confidence.min(Confidence::hundredths(45));
+    claim
 }
 
 /// What a condition decides about one thing.

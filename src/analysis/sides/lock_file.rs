@@ -114,7 +114,13 @@ impl Format {
     pub fn rivals(&self, path: &str) -> Vec<String> {
         let folders: Vec<String> = folders_above(path).collect();
         let named = |file: &&str| folders.iter().map(|f| format!("{f}{file}")).collect::<Vec<_>>();
-        self.unless.iter().flat_map(named).collect()
+        // One further up may be the one that counts, and this one a remainder.
+        let (own, name) = split(path);
+        let above = folders
+            .iter()
+            .filter(|f| self.members && f.as_str() != own)
+            .map(|f| format!("{f}{name}"));
+        self.unless.iter().flat_map(named).chain(above).collect()
     }
 
     /// What the lock file at `lock` was made for and its manifest at `manifest` does not say, in

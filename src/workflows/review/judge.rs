@@ -15,7 +15,9 @@ use super::{
     settings::{Settings, Weight},
     state::{AgentReport, Ingested, Outcome},
 };
-use crate::analysis::{Finding, Lines, Severity, Side, Source, suppressions::Suppressions};
+use crate::analysis::{
+    Confidence, Finding, Lines, Severity, Side, Source, suppressions::Suppressions,
+};
 
 /// A quote is looked for this many lines up and down.
 const REACH: u32 = 40;
@@ -158,6 +160,7 @@ pub fn select(placed: Placed, settings: &Settings) -> (Vec<Finding>, LeftOut) {
     left_out.suppressed = weighed - findings.len();
 
     let mut findings: Vec<Finding> = findings.into_iter().map(|(finding, _)| finding).collect();
+    soften_notices(&mut findings);
     findings.sort_by(|a, b| rank(a).cmp(&rank(b)));
     let anchored = findings.len();
     findings = gather(merge(findings));
@@ -173,6 +176,17 @@ pub fn select(placed: Placed, settings: &Settings) -> (Vec<Finding>, LeftOut) {
     left_out.over_cap = findings.len().saturating_sub(settings.max_findings);
     findings.truncate(settings.max_findings);
     (findings, left_out)
+}
+
+/// Several notices that go at once were taken away by whoever may: each still counts, below the
+/// usual threshold.
+fn soften_notices(findings: &mut [Finding]) {
+    let dropped = || |f: &&mut Finding| f.rule == "licence-header-dropped";
+    if findings.iter_mut().filter(dropped()).count() > 1 {
+        for finding in findings.iter_mut().filter(dropped()) {
+            finding.confidence = finding.confidence.min(Confidence::hundredths(45));
+        }
+    }
 }
 
 /// What the settings say about the finding's rule; whether it is still to be shown.

@@ -42,6 +42,9 @@ async fn a_licence_header_is_missed() {
     repo.write("d.py", "import other\n\nresult = other.everything()\n");
     repo.commit("written anew");
     assert_eq!(found(&repo.review("HEAD^!").await), [""; 0]);
+    repo.write("e.rs", text).write("f.rs", text).commit("two more");
+    repo.write("e.rs", "fn f() {}\n").write("f.rs", "fn f() {}\n").commit("both go: on purpose");
+    assert_eq!(found(&repo.review("HEAD^!").await), [""; 0]);
 }
 
 /// A test that is switched off needs a word of why.

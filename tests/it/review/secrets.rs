@@ -114,6 +114,7 @@ fn what_opens_nothing_is_not_reported() {
     let url = sample("secret-connection-password");
     let token = sample("secret-json-web-token");
     let github = sample("secret-github-token");
+    let digest = "5f74d4e92a6684927f5305096378c8be278159a5cd88ce652c7be3280a7d1685";
     for (path, text, reported) in [
         ("certs/key.pem", key.clone(), true),
         ("tests/certs/key.pem", key.clone(), false),
@@ -132,12 +133,16 @@ fn what_opens_nothing_is_not_reported() {
         ("a.env", "postgres://app:Xk29fjq0slQ@db/app".into(), true),
         ("a.env", "postgres://app:wallapiss@db.shop.org/app".into(), true),
         ("a.env", "# postgres://app:wallapiss@db.shop.org/app".into(), false),
-        (".env.example", url, false),
+        (".env.example", url.clone(), false),
         ("src/unittests/scans/a.json", token.clone(), false),
         ("src/a.go", format!("Token string `example:\"{token}\"`"), false),
         ("docs.html.twig", token.clone(), false),
         ("src/a.go", token, true),
         ("dev/keys/one", key.clone(), false),
+        ("elk/elk-example.p8", key.clone(), false),
+        ("po/Strings.resx", url.clone(), false),
+        ("a.go", format!("\"create_api_key\": \"{digest}\","), true),
+        ("a.go", format!("\"a\": \"{digest}\",\n\"api_key\": \"{digest}\","), false),
         (
             "src/scan.rs",
             format!("(\"[a-z]{{3}}_[A-Za-z0-9]{{36}}\",\n Sample(\"{github}\"))"),

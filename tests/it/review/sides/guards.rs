@@ -1,6 +1,7 @@
 //! Checks for null taken away.
 
-use super::{finds, is_silent};
+use super::{finds, found, is_silent};
+use crate::review::support::Repo;
 
 #[test]
 fn a_guard_taken_away() {
@@ -15,7 +16,7 @@ fn a_guard_taken_away() {
    show(user.name);
  }
 "#,
-            "guard-removed:2",
+            "guard-removed:2?",
         ),
         (
             "a.py",
@@ -26,7 +27,7 @@ fn a_guard_taken_away() {
 -        return None
      return user.name
 "#,
-            "guard-removed:3",
+            "guard-removed:3?",
         ),
         (
             "a.go",
@@ -38,7 +39,7 @@ fn a_guard_taken_away() {
  	return u.Name
  }
 "#,
-            "guard-removed:2",
+            "guard-removed:2?",
         ),
         (
             "A.java",
@@ -52,7 +53,7 @@ fn a_guard_taken_away() {
    }
  }
 "#,
-            "guard-removed:3",
+            "guard-removed:3?",
         ),
         (
             "a.c",
@@ -63,7 +64,7 @@ fn a_guard_taken_away() {
    return list->length;
  }
 "#,
-            "guard-removed:2",
+            "guard-removed:2?",
         ),
         (
             "a.cpp",
@@ -75,7 +76,7 @@ fn a_guard_taken_away() {
    return list->length();
  }
 "#,
-            "guard-removed:2",
+            "guard-removed:2?",
         ),
         (
             "a.rb",
@@ -86,7 +87,7 @@ fn a_guard_taken_away() {
    puts user.name
  end
 "#,
-            "guard-removed:3",
+            "guard-removed:3?",
         ),
         (
             "a.php",
@@ -99,7 +100,7 @@ fn a_guard_taken_away() {
    echo $user->name;
  }
 "#,
-            "guard-removed:3",
+            "guard-removed:3?",
         ),
         (
             "A.cs",
@@ -113,7 +114,7 @@ fn a_guard_taken_away() {
    }
  }
 "#,
-            "guard-removed:3",
+            "guard-removed:3?",
         ),
         (
             "a.ts",
@@ -125,7 +126,7 @@ fn a_guard_taken_away() {
 +  show(user.name);
  }
 "#,
-            "guard-removed:2",
+            "guard-removed:2?",
         ),
     ]);
 }
@@ -313,4 +314,18 @@ fn guards_that_are_elsewhere_now() {
 "#,
         ),
     ]);
+}
+
+/// Where nothing else was done, taking it away was what was wanted: it counts, and is not shown.
+#[tokio::test]
+async fn a_guard_that_goes_alone_is_meant() {
+    let repo = Repo::new();
+    let guarded = "def f(x, log):\n    if x is None:\n        return 0\n    return x.size\n";
+    repo.write("a.py", guarded).commit("base");
+    repo.write("a.py", "def f(x, log):\n    return x.size\n").commit("alone");
+    assert_eq!(found(&repo.review("HEAD^!").await), [""; 0]);
+    repo.write("a.py", guarded).commit("back");
+    repo.write("a.py", "def f(x, log):\n    log.write(\"called\")\n    return x.size\n");
+    repo.commit("on the way");
+    assert_eq!(found(&repo.review("HEAD^!").await), ["guard-removed a.py:3-3"]);
 }

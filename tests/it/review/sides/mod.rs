@@ -137,7 +137,7 @@ const FIXTURE: &[(&str, &str, &str)] = &[
     (
         "guard.py",
         "def f(user):\n    if user is None:\n        return\n    user.greet()\n",
-        "def f(user):\n    user.greet()\n",
+        "def f(user):\n    log()\n    user.greet()\n",
     ),
     (
         "lock.py",
@@ -199,7 +199,7 @@ async fn each_check_is_part_of_a_review() {
             "close-removed close.py:2-2",
             "condition-turned-round condition.go:5-5",
             "error-check-removed error.go:4-4",
-            "guard-removed guard.py:2-2",
+            "guard-removed guard.py:3-3",
             "lock-contradicts-manifest web/package-lock.json:0-0",
             "lock-removed lock.py:2-2",
             "name-left-behind name.py:3-3",
@@ -237,10 +237,11 @@ async fn a_finding_on_an_untouched_line_says_so() {
     let guarded = "def f(user):\n    if user is None:\n        return\n    user.greet()\n";
     repo.write("a.py", guarded).write("b.py", guarded).commit("base");
     let why = "# verdict:ignore guard-removed the only caller asks";
-    repo.write("a.py", "def f(user):\n    user.greet()\n");
-    repo.write("b.py", format!("def f(user):\n    {why}\n    user.greet()\n")).commit("change");
+    repo.write("a.py", "def f(user):\n    log()\n    user.greet()\n");
+    repo.write("b.py", format!("def f(user):\n    log()\n    {why}\n    user.greet()\n"));
+    repo.commit("change");
     let state = repo.review("HEAD^!").await;
-    assert_eq!(found(&state), ["guard-removed a.py:2-2"]);
+    assert_eq!(found(&state), ["guard-removed a.py:3-3"]);
     let judgement = state.judgement.unwrap();
     assert_eq!(judgement.left_out.suppressed, 1);
     let body = &judgement.findings[0].body;
