@@ -79,11 +79,11 @@ impl Masked {
         let lines = Lines::new(&self.text);
         let reported = |secret: &&Secret| {
             let line = lines.at(secret.range.start);
-            touched.contains(line)
-                && !made_up(secret, path, lines.get(line).unwrap_or_default())
-                && !beside_its_pattern(&lines, line)
-                && !(kinds().all[secret.kind].generic
-                    && is_listed(&lines, line, secret.range.len()))
+            let at = lines.get(line).unwrap_or_default();
+            let generic = kinds().all[secret.kind].generic;
+            let listed = generic && is_listed(&lines, line, secret.range.len());
+            let sample = listed || made_up(secret, path, at) || beside_its_pattern(&lines, line);
+            touched.contains(line) && !sample
         };
         self.secrets.iter().filter(reported).filter_map(|s| finding(s, path, &lines)).collect()
     }
