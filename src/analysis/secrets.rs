@@ -141,7 +141,11 @@ fn made_up(secret: &Secret, path: &str, line: &str) -> bool {
             test || shown || stands_alone(path) || opens_nothing(&line, secret.word)
         }
         "hardcoded-credential" => {
-            test || shown || stands_alone(path) || explains() || line.contains("hash")
+            test || shown
+                || stands_alone(path)
+                || explains()
+                || line.contains("hash")
+                || line.contains("encrypted")
         }
         "json-web-token" => test || explains(),
         _ => test && kind.confidence < 90,

@@ -151,6 +151,7 @@ fn asserts(token: &Token<'_>) -> bool {
         "wait",
         "ensure",
         "validate",
+        "suite",
         "match",
     ];
     words.iter().any(|w| low.contains(w)) || token.text == "?"
