@@ -118,11 +118,15 @@ fn substituted(name: &str, from: &str, to: &str) -> Option<String> {
     places.next().is_none().then(|| format!("{}{to}{}", &name[..at], &name[at + from.len()..]))
 }
 
-/// Whether the name at `index` is a verb that is called, as `get(`, or the attribute of an element.
+/// Whether the name at `index` is a verb that is called, as `get(`, the key of a value, the attribute
+/// of an element, or what both statements are about.
 fn is_common(tokens: &[Token<'_>], index: usize, from: &str) -> bool {
     let text = |at: usize| tokens.get(at).map_or("", |t| t.text);
-    let verb = tokens[index].text == from && text(index + 1) == "(";
-    verb || text(index + 1) == "=" && text(index + 2) == "{"
+    let next = text(index + 1);
+    let verb = tokens[index].text == from && next == "(";
+    // What both statements are about.
+    let subject = index == 0 && matches!(next, "." | "->");
+    verb || subject || next == ":" || next == "=" && text(index + 2) == "{"
 }
 
 /// Whether `name` in place of the token at `at` would mean something: it stands in the same

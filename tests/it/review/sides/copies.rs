@@ -216,6 +216,30 @@ fn copies_that_are_whole() {
  }
 "#,
         ),
+        // The key of a value keeps its name.
+        (
+            "e.go",
+            r#"
+ func f(srv Server, r Router) {
++	registerRouter(srv, &Router{Router: r})
++	registerTable(srv, &Table{Router: r})
+ 	log(Table)
+ }
+"#,
+        ),
+        // Both statements are about the same.
+        (
+            "B.java",
+            r#"
+ class B {
+   void f(List admins, List owners) {
+     Set ownersToRemove = all();
++    adminsToRemove.removeAll(admins, admins.size());
++    adminsToRemove.removeAll(owners, owners.size());
+   }
+ }
+"#,
+        ),
         // The attribute of an element keeps its name.
         (
             "a.jsx",
