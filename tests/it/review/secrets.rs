@@ -105,6 +105,18 @@ fn stand_ins_and_references_are_left_alone() {
     }
 }
 
+/// Whatever follows a key that has no end: once masked, nothing more is found.
+#[test]
+fn a_key_without_an_end_is_masked() {
+    let (_, key) = samples().into_iter().find(|(r, _)| *r == "secret-private-key").unwrap();
+    let (begin, _) = key.split_once("-----END").unwrap();
+    for after in ["", "\\", "\\u0000 and so on", "\\n\"", "\"", "xoxb-1-"] {
+        let masked = secrets::mask(format!("{begin}{after}"));
+        assert!(!masked.text.contains(hidden(&key)), "{after}: {}", masked.text);
+        assert!(!secrets::mask(masked.text.clone()).any(), "{after}: {}", masked.text);
+    }
+}
+
 /// Reported or not, it is masked.
 #[test]
 fn what_opens_nothing_is_not_reported() {
