@@ -5,7 +5,7 @@ use std::{collections::HashSet, sync::OnceLock};
 
 use regex::Regex;
 
-use super::{Category, Finding, Lines, Severity, SourceText, checks::At, globs};
+use super::{Category, Finding, Lines, Severity, SourceText, checks::At, globs, lines::is_comment};
 
 /// A manifest, the lock files that may go with it, and what a line that names a dependency looks
 /// like in it.
@@ -153,10 +153,6 @@ fn is_kept(base: &str, head: &str) -> bool {
     let base: Vec<&str> = long(base).skip_while(|line| is_comment(line)).collect();
     let kept = base.iter().filter(|line| head.contains(*line)).count();
     kept * 2 >= base.len()
-}
-
-fn is_comment(line: &str) -> bool {
-    ["#", "//", "/*", "*", ";", "--", "<!--", "\"\"\""].iter().any(|sign| line.starts_with(sign))
 }
 
 /// A licence or copyright notice that stood at the top of the base and is gone. Texts about licences

@@ -3,7 +3,7 @@
 
 use super::{
     Category, Confidence, Finding, Lines, Severity, Side, Source, SourceText, finding::quote,
-    globs, language::is_markup,
+    globs, language::is_markup, lines::is_comment,
 };
 
 /// Every rule whose findings are made here, or about verdict's own settings and comments.
@@ -220,8 +220,7 @@ fn hidden(at: &At<'_>) -> Option<Finding> {
 /// a script without blanks; or whether it does nothing, in a comment.
 fn is_written_so(line: &str) -> bool {
     let unspaced = |c: char| matches!(c, '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}');
-    let comment = ["//", "#", "*", "--"].iter().any(|sign| line.trim_start().starts_with(sign));
-    comment || line.chars().any(|c| c == '\u{1f3f4}' || unspaced(c))
+    is_comment(line) || line.chars().any(|c| c == '\u{1f3f4}' || unspaced(c))
 }
 
 /// TODO, FIXME or XXX in a comment, without an issue, a name or an address to follow it up.

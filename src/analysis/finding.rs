@@ -183,6 +183,11 @@ impl Finding {
     /// Quotes are shown and stored up to this many characters.
     pub const QUOTE_CHARS: usize = 400;
 
+    /// Makes it less sure than the usual threshold asks for, if it was surer: it still counts.
+    pub fn soften(&mut self) {
+        self.confidence = self.confidence.min(Confidence::hundredths(45));
+    }
+
     /// A finding about the file as a whole.
     pub fn is_whole_file(&self) -> bool {
         self.start_line == 0

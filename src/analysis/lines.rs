@@ -114,3 +114,9 @@ impl<'a> Lines<'a> {
             .filter_map(|n| Some((n, self.get(n)?)))
     }
 }
+
+/// Whether a line looks like a comment of any language.
+pub(super) fn is_comment(line: &str) -> bool {
+    let signs = ["#", "//", "/*", "*", ";", "--", "<!--", "\"\"\""];
+    signs.iter().any(|sign| line.trim_start().starts_with(sign))
+}

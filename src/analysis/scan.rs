@@ -4,17 +4,15 @@
 use ast_grep_core::{NodeMatch, matcher::MatcherExt, replacer::Replacer, tree_sitter::StrDoc};
 
 use super::{
-    Category, Confidence, Finding, Lang, Lines, Side, Source, SourceText,
+    Category, Finding, Lang, Lines, Side, Source, SourceText,
     finding::quote,
-    globs, origin,
+    globs,
+    lines::is_comment,
+    origin,
     parse::{Tree, Unparsed, parse},
     rules::InTests,
     ruleset::{CompiledRule, LanguageRules},
 };
-
-/// In a test what is meant there, in a tool what its own developers pass to it, and on a line what
-/// another tool was told to let pass, stays countable, below the usual threshold.
-const SOFTENED: Confidence = Confidence::hundredths(45);
 
 /// How long a word is, in bytes, that a comment hardly holds by chance.
 const NAMED: usize = 12;
@@ -52,12 +50,13 @@ pub(super) fn scan(
             if let Some(found) = rule.matcher.match_node(node.clone())
                 && let Some(mut finding) = finding(rule, &found, source, lines)
             {
+                // In a test what is meant there, in a tool what its own developers pass to it.
                 if test && rule.tests == InTests::Soften
                     || tooling && rule.about_input
                     || rule.puts_in && origin::is_own(&found)
                     || decided(&finding, lines)
                 {
-                    finding.confidence = finding.confidence.min(SOFTENED);
+                    finding.soften();
                 }
                 findings.push(finding);
             }
@@ -81,12 +80,11 @@ fn decided(finding: &Finding, lines: &Lines<'_>) -> bool {
         "phpcs:ignore",
         "lgtm[",
     ];
-    let above = lines.get(finding.start_line.saturating_sub(1)).unwrap_or_default().trim_start();
-    let comment = above.starts_with("//") || above.starts_with('#') || above.starts_with('*');
+    let above = lines.get(finding.start_line.saturating_sub(1)).unwrap_or_default();
     let names = |word: &str| word.len() >= NAMED && above.contains(word);
     TOLD.iter().any(|word| finding.quote.contains(word))
         || finding.agent == Category::Security
-            && comment
+            && is_comment(above)
             && finding.quote.split(|c: char| !c.is_alphanumeric() && c != '_').any(names)
 }
 

@@ -9,6 +9,7 @@ use super::{
     Category, Confidence, Finding, LineSet, Lines, Side, Source,
     finding::quote,
     globs,
+    lines::is_comment,
     secret_kinds::{Kind, kinds, listed},
 };
 
@@ -18,7 +19,6 @@ const MASK: u8 = b'*';
 /// What tells another tool to let a secret pass: somebody has thought about it, which counts but
 /// stays below the usual threshold.
 const TOLD: &[&str] = &["nosec", "NOSONAR", "gitleaks:allow", "pragma: allowlist secret"];
-const SOFTENED: u8 = 45;
 
 /// A text without its secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,9 +93,7 @@ fn finding(secret: &Secret, path: &str, lines: &Lines<'_>) -> Option<Finding> {
     let kind = &kinds().all[secret.kind];
     let line = lines.at(secret.range.start);
     let text = lines.get(line)?;
-    let told = TOLD.iter().any(|word| text.contains(word));
-    let confidence = if told { kind.confidence.min(SOFTENED) } else { kind.confidence };
-    Some(Finding {
+    let mut finding = Finding {
         fingerprint: String::new(),
         agent: Category::Security,
         rule: format!("secret-{}", kind.id),
@@ -104,7 +102,7 @@ fn finding(secret: &Secret, path: &str, lines: &Lines<'_>) -> Option<Finding> {
         start_line: line,
         end_line: line,
         severity: kind.severity,
-        confidence: Confidence::hundredths(confidence),
+        confidence: Confidence::hundredths(kind.confidence),
         title: format!("This looks like a committed secret: {}", kind.name),
         body: "Whoever can read the repository, its history or a clone of it can use this \
                credential (CWE-798).\n\nRevoke it where it was issued: taking it out of the file \
@@ -113,7 +111,11 @@ fn finding(secret: &Secret, path: &str, lines: &Lines<'_>) -> Option<Finding> {
         suggestion: None,
         quote: quote(text),
         source: Source::Secret,
-    })
+    };
+    if TOLD.iter().any(|word| text.contains(word)) {
+        finding.soften();
+    }
+    Some(finding)
 }
 
 /// Whether path and line tell that this credential opens nothing: one made up for tests and
@@ -156,15 +158,13 @@ fn made_up(secret: &Secret, path: &str, line: &str) -> bool {
 /// word for a password to a container beside this one or from a comment.
 fn opens_nothing(line: &str, word: bool) -> bool {
     const HERE: &[&str] = &["localhost", "127.0.0.1", "host.docker.internal"];
-    const COMMENTS: &[&str] = &["#", "//", ";", "--", "*", "<!--"];
     let mut hosts = line.split("*@").skip(1).map(|rest| {
         rest.split(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '.' | '-' | '_'))
             .next()
             .unwrap_or_default()
     });
-    let commented = COMMENTS.iter().any(|sign| line.trim_start().starts_with(sign));
     let leads_nowhere = |host: &str| HERE.contains(&host) || word && !host.contains('.');
-    word && commented || hosts.any(leads_nowhere)
+    word && is_comment(line) || hosts.any(leads_nowhere)
 }
 
 /// Whether a line beside it holds a hexadecimal value as long as this one: a list of digests.

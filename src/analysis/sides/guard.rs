@@ -10,7 +10,6 @@ use super::{
     syntax::{Conditional, Token, bare, same},
     words::{self, NullCheck},
 };
-use crate::analysis::Confidence;
 
 /// What a condition asks.
 enum Check<'t> {
@@ -101,8 +100,11 @@ fn in_function(compared: &Compared<'_>, both: Both<'_>, asked: &Asked) -> Vec<Cl
         let bound = || bounds::read(compared.language, condition, guard.inverted).map(Check::Bound);
         let checks = [(!asked.null).then(null).flatten(), (!asked.bound).then(bound).flatten()];
         let gone = |check: Check<'_>| {
-            let claim = unprotected(compared, both, guard, &check, first)?;
-            Some(if meant && matches!(check, Check::Null(_)) { softened(claim) } else { claim })
+            let mut claim = unprotected(compared, both, guard, &check, first)?;
+            if meant && matches!(check, Check::Null(_)) {
+                claim.finding.soften();
+            }
+            Some(claim)
         };
         claims.extend(checks.into_iter().flatten().find_map(gone));
     }
@@ -123,12 +125,6 @@ fn says_anew(compared: &Compared<'_>, both: Both<'_>) -> bool {
         }
         _ => true,
     })
-}
-
-/// Still counted, below the usual threshold.
-fn softened(mut claim: Claim) -> Claim {
-    claim.finding.confidence = claim.finding.confidence.min(Confidence::hundredths(45));
-    claim
 }
 
 /// What a condition decides about one thing.

@@ -15,9 +15,7 @@ use super::{
     settings::{Settings, Weight},
     state::{AgentReport, Ingested, Outcome},
 };
-use crate::analysis::{
-    Confidence, Finding, Lines, Severity, Side, Source, suppressions::Suppressions,
-};
+use crate::analysis::{Finding, Lines, Severity, Side, Source, suppressions::Suppressions};
 
 /// A quote is looked for this many lines up and down.
 const REACH: u32 = 40;
@@ -181,11 +179,9 @@ pub fn select(placed: Placed, settings: &Settings) -> (Vec<Finding>, LeftOut) {
 /// Several notices that go at once were taken away by whoever may: each still counts, below the
 /// usual threshold.
 fn soften_notices(findings: &mut [Finding]) {
-    let dropped = || |f: &&mut Finding| f.rule == "licence-header-dropped";
-    if findings.iter_mut().filter(dropped()).count() > 1 {
-        for finding in findings.iter_mut().filter(dropped()) {
-            finding.confidence = finding.confidence.min(Confidence::hundredths(45));
-        }
+    let dropped = |f: &Finding| f.rule == "licence-header-dropped";
+    if findings.iter().filter(|f| dropped(f)).count() > 1 {
+        findings.iter_mut().filter(|f| dropped(f)).for_each(Finding::soften);
     }
 }
 
