@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::{
+    control::Stop,
     event::{Events, RunEvent},
-    executor::Stop,
     journal::{Flushed, Journal},
     machine::RunMachine,
     record::{Body, Failure, Meta, Outcome, Record},

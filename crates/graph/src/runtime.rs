@@ -8,8 +8,9 @@ use tokio::{sync::Semaphore, time::Instant};
 use super::{
     builder::Graph,
     context::RunInfo,
+    control::Stop,
     event::Events,
-    executor::{Execution, Stop},
+    executor::Execution,
     journal::{Flushed, Journal},
     machine::{Ended, RunMachine},
     ran::Ran,

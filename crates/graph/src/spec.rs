@@ -4,12 +4,12 @@ use std::{sync::Arc, time::Duration};
 
 use super::{
     builder::Graph,
+    control::Control,
     event::Events,
-    executor::Control,
+    faults::Faults,
     record::Envelope,
     state::State,
     store::{Head, Lease, RunId, StoredRecord},
-    testing::Faults,
 };
 use crate::base::Timestamp;
 

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt::Write, sync::Arc, time::Duration};
 
 use serde::Serialize;
 
-use super::{context::RunInfo, executor::Stop, machine::RunMachine, state::State};
+use super::{context::RunInfo, control::Stop, machine::RunMachine, state::State};
 
 /// The timings of a run, over all its executions.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -13,12 +13,12 @@ use crate::{
     command::{Command, NodeError, Send},
     context::{Context, Step},
     event::RunEvent,
+    faults::Injected,
     journal::Journal,
     node::OnError,
     record::{Body, Meta},
     state::{State, redact},
     task::{Answered, First, first_poll, see_through, twice},
-    testing::Injected,
 };
 
 impl<S: State, D: std::marker::Send + Sync + 'static> Execution<S, D> {
