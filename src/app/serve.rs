@@ -64,11 +64,10 @@ impl App {
         let parts = Parts { readiness: readiness.clone(), submit, metrics: rendered(metrics) };
         // Whatever ends the HTTP side ends the process: a worker nobody can look at is no good.
         let (stop, ended) = (stop.child_token(), CancellationToken::new());
-        let (also, until) = (stop.clone(), ended.clone());
+        let (stops, until) = (stop.clone().drop_guard(), ended.clone());
         let serving = tokio::spawn(async move {
-            let served = server.run(parts, until).await;
-            also.cancel();
-            served
+            server.run(parts, until).await;
+            drop(stops);
         });
         if role.works() {
             self.work(readiness, stop).await;
@@ -76,10 +75,7 @@ impl App {
             stop.cancelled().await;
         }
         ended.cancel();
-        match serving.await {
-            Ok(Err(error)) => Err(unserved(error)),
-            _ => Ok(()),
-        }
+        serving.await.map_err(|error| AppError::new("server.listen", error))
     }
 
     /// What there is to say about the address of the HTTP side: it can be had, or a process like this
@@ -88,7 +84,7 @@ impl App {
     /// # Errors
     /// When something else has it, or it may not or cannot be had; says what to do.
     pub async fn look(settings: &Settings) -> Result<String, AppError> {
-        let ServerOptions { listen, token } = &settings.server;
+        let ServerOptions { listen, token, .. } = &settings.server;
         let who = match server::look(&settings.server).await.map_err(unserved)? {
             Found::Free => "is free",
             Found::Serving => "is in use by a `verdict serve`, which answers",

@@ -8,6 +8,7 @@
 
 mod answer;
 mod api;
+mod connections;
 mod guard;
 mod look;
 mod readiness;
@@ -28,6 +29,7 @@ use tower_http::{catch_panic::CatchPanicLayer, timeout::TimeoutLayer};
 
 use self::{
     answer::panicked,
+    connections::ConnectionLimits,
     guard::{Guard, guard},
 };
 use crate::{base::Secret, worker::Submit};
@@ -52,11 +54,21 @@ pub struct ServerOptions {
     /// What callers from beyond this machine must present; needed to listen there at all.
     #[serde(skip_serializing)]
     pub token: Option<Secret>,
+    /// Connections open at once; at most half of the descriptors this process may have.
+    pub max_connections: usize,
+    /// How long a request's head may take to arrive, and how long an idle connection stays open.
+    #[serde(with = "humantime_serde")]
+    pub header_timeout: Duration,
 }
 
 impl Default for ServerOptions {
     fn default() -> Self {
-        Self { listen: SocketAddr::from(([127, 0, 0, 1], 8080)), token: None }
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
+            token: None,
+            max_connections: 512,
+            header_timeout: Duration::from_secs(10),
+        }
     }
 }
 
@@ -85,14 +97,6 @@ pub enum ServerError {
     )]
     Bind {
         /// The address asked for.
-        listen: SocketAddr,
-        /// What the system answered.
-        source: io::Error,
-    },
-    /// The server ended by itself.
-    #[error("the HTTP server on {listen} stopped: {source}")]
-    Stopped {
-        /// The address it had.
         listen: SocketAddr,
         /// What the system answered.
         source: io::Error,
@@ -130,6 +134,7 @@ pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     guard: Guard,
+    limits: ConnectionLimits,
 }
 
 impl Server {
@@ -143,7 +148,8 @@ impl Server {
         let failed = |source| ServerError::Bind { listen, source };
         let listener = TcpListener::bind(listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        Ok(Self { listener, address, guard: Guard::new(options.token.as_ref()) })
+        let guard = Guard::new(options.token.as_ref());
+        Ok(Self { listener, address, guard, limits: ConnectionLimits::of(options) })
     }
 
     /// The address it has; the real port where 0 was asked for.
@@ -151,21 +157,21 @@ impl Server {
         self.address
     }
 
-    /// Answers until `stop` is cancelled, then gives open connections two seconds.
-    ///
-    /// # Errors
-    /// [`ServerError::Stopped`] when the listener fails.
-    pub async fn run(self, parts: Parts, stop: CancellationToken) -> Result<(), ServerError> {
-        let listen = self.address;
-        let serving = axum::serve(self.listener, routes(parts, &self.guard))
-            .with_graceful_shutdown(stop.clone().cancelled_owned());
+    /// Answers until `stop` is cancelled, then gives requests under way two seconds.
+    pub async fn run(self, parts: Parts, stop: CancellationToken) {
+        let serving = connections::serve(
+            self.listener,
+            routes(parts, &self.guard),
+            self.limits,
+            stop.clone(),
+        );
         let too_late = async {
             stop.cancelled().await;
             tokio::time::sleep(DRAIN).await;
         };
         tokio::select! {
-            ended = serving => ended.map_err(|source| ServerError::Stopped { listen, source }),
-            () = too_late => Ok(()),
+            () = serving => {}
+            () = too_late => {}
         }
     }
 }

@@ -86,7 +86,11 @@ impl House {
         let runtime = Runtime::new(store.clone(), Clock::system(), "house");
         let workflows = Registry::new().with(Bound::<Door>::new(()).unwrap());
         let submit = Submit::new(runtime, queue.clone(), workflows);
-        let options = ServerOptions { listen: ([127, 0, 0, 1], 0).into(), token: None };
+        let options = ServerOptions {
+            listen: ([127, 0, 0, 1], 0).into(),
+            token: None,
+            ..ServerOptions::default()
+        };
         let server = Server::bind(&options).await.unwrap();
         let (address, stop) = (server.address(), CancellationToken::new());
         let parts = Parts {

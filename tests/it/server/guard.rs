@@ -12,7 +12,8 @@ use super::{HOST, ask};
 
 async fn start(token: Option<&str>) -> (SocketAddr, CancellationToken) {
     let token = token.map(Secret::from);
-    let options = ServerOptions { listen: ([127, 0, 0, 1], 0).into(), token };
+    let options =
+        ServerOptions { listen: ([127, 0, 0, 1], 0).into(), token, ..ServerOptions::default() };
     let server = Server::bind(&options).await.unwrap();
     let (address, stop) = (server.address(), CancellationToken::new());
     let metrics = Arc::new(|| "counted 1\n".to_owned());

@@ -1,6 +1,7 @@
 //! The HTTP side, over real connections: a server in this process, and the real binary's.
 
 mod api;
+mod connections;
 mod doctor;
 mod guard;
 mod probes;

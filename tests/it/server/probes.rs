@@ -17,11 +17,15 @@ use verdict::{
 struct Running {
     address: std::net::SocketAddr,
     stop: CancellationToken,
-    task: JoinHandle<Result<(), ServerError>>,
+    task: JoinHandle<()>,
 }
 
 async fn start(readiness: Readiness) -> Running {
-    let options = ServerOptions { listen: ([127, 0, 0, 1], 0).into(), token: None };
+    let options = ServerOptions {
+        listen: ([127, 0, 0, 1], 0).into(),
+        token: None,
+        ..ServerOptions::default()
+    };
     let server = Server::bind(&options).await.unwrap();
     let (address, stop) = (server.address(), CancellationToken::new());
     let parts = Parts { readiness, submit: None, metrics: Arc::new(String::new) };
@@ -55,7 +59,7 @@ async fn ready_once_every_check_is_fine() {
     assert_eq!(get(server.address, "/livez").await.0, 200, "alive all the while");
     assert_eq!(get(server.address, "/elsewhere").await.0, 404);
     server.stop.cancel();
-    server.task.await.unwrap().unwrap();
+    server.task.await.unwrap();
 }
 
 #[tokio::test]
@@ -65,7 +69,7 @@ async fn a_stop_ends_it_even_with_a_connection_that_says_nothing() {
     silent.write_all(b"GET /livez HTTP/1.1\r\n").await.unwrap();
     assert_eq!(get(server.address, "/readyz").await.0, 200, "no checks, nothing to wait for");
     server.stop.cancel();
-    timeout(Duration::from_secs(20), server.task).await.unwrap().unwrap().unwrap();
+    timeout(Duration::from_secs(20), server.task).await.unwrap().unwrap();
     assert!(TcpStream::connect(server.address).await.is_err(), "the address is free again");
 }
 
@@ -73,14 +77,17 @@ async fn a_stop_ends_it_even_with_a_connection_that_says_nothing() {
 async fn a_taken_address_is_named_with_its_setting() {
     let holder = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let listen = holder.local_addr().unwrap();
-    let error = Server::bind(&ServerOptions { listen, token: None }).await.unwrap_err();
+    let error = Server::bind(&ServerOptions { listen, token: None, ..ServerOptions::default() })
+        .await
+        .unwrap_err();
     let text = error.to_string();
     assert!(text.contains(&listen.to_string()) && text.contains("`server.listen`"), "{text}");
 }
 
 #[tokio::test]
 async fn beyond_this_machine_only_with_a_token() {
-    let open = ServerOptions { listen: ([0, 0, 0, 0], 0).into(), token: None };
+    let open =
+        ServerOptions { listen: ([0, 0, 0, 0], 0).into(), token: None, ..ServerOptions::default() };
     let error = Server::bind(&open).await.unwrap_err();
     assert!(matches!(error, ServerError::Open(_)), "{error}");
     let guarded = ServerOptions { token: Some(Secret::from("t")), ..open };
