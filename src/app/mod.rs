@@ -117,8 +117,7 @@ impl App {
             .with_known_dead(owner::known_dead);
         let allowed = if trust == Trust::Owner { None } else { allowed(&settings, trust)? };
         let forges = forges(allowed);
-        let workflows =
-            workflows(&forges).map_err(|fault| AppError::new("workflows", fault))?;
+        let workflows = workflows(&forges).map_err(|fault| AppError::new("workflows", fault))?;
         Ok(Self { settings, runtime, queue, forges, workflows, files })
     }
 

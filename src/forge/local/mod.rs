@@ -156,11 +156,7 @@ impl Change for LocalChange {
         Ok(found.pop())
     }
 
-    async fn base_folder(
-        &self,
-        folder: &str,
-        limit: u64,
-    ) -> base::Result<Vec<(String, Content)>> {
+    async fn base_folder(&self, folder: &str, limit: u64) -> base::Result<Vec<(String, Content)>> {
         let folder = format!("{}/", folder.trim_end_matches('/'));
         let listing = self.base_listing(&[&folder]).await?;
         let (paths, blobs): (Vec<String>, Vec<String>) =

@@ -25,11 +25,7 @@ const MAX_SETTINGS_BYTES: u64 = 256 * 1024;
 ///
 /// # Errors
 /// When the forge does not answer, or what was asked for is not there.
-pub async fn ingest(
-    deps: &ReviewDeps,
-    agents: &[&dyn Agent],
-    target: &Target,
-) -> Result<Ingested> {
+pub async fn ingest(deps: &ReviewDeps, agents: &[&dyn Agent], target: &Target) -> Result<Ingested> {
     let reader = deps.open(target).await?;
     let (settings, rules, mut findings) = read_settings(reader.change(), agents).await?;
     let mut files = plan_files(reader.change().files().await?, &settings)?;
@@ -60,8 +56,7 @@ async fn read_heads(
     for file in files.iter().filter(|f| !f.read && paths(&f.change.path).is_ok()) {
         findings.extend(whole(&file.change, None));
     }
-    let read: Vec<FileChange> =
-        files.iter().filter(|f| f.read).map(|f| f.change.clone()).collect();
+    let read: Vec<FileChange> = files.iter().filter(|f| f.read).map(|f| f.change.clone()).collect();
     let read: Vec<&FileChange> = read.iter().collect();
     let mut rows = files.iter_mut().filter(|f| f.read);
     for batch in reader.batches(&read) {

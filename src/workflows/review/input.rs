@@ -69,7 +69,11 @@ impl Serialize for ReviewInput {
             return Revisions { repo: place, base, head, fresh }.serialize(to);
         }
         let fresh = fresh.map(|fresh| ("fresh".to_owned(), fresh));
-        [(forge, place)].into_iter().chain(fresh).collect::<std::collections::BTreeMap<_, _>>().serialize(to)
+        [(forge, place)]
+            .into_iter()
+            .chain(fresh)
+            .collect::<std::collections::BTreeMap<_, _>>()
+            .serialize(to)
     }
 }
 

@@ -248,7 +248,8 @@ fn gather(findings: Vec<Finding>) -> Vec<Finding> {
             return Some(finding);
         };
         let (_, others) = paths.split_first().filter(|(first, _)| **first == finding.path)?;
-        let named: Vec<String> = others.iter().take(MAX_FILES_OF_A_RULE).map(|p| format!("`{p}`")).collect();
+        let named: Vec<String> =
+            others.iter().take(MAX_FILES_OF_A_RULE).map(|p| format!("`{p}`")).collect();
         let more = match others.len() - named.len() {
             0 => String::new(),
             more => format!(" and {more} more"),

@@ -46,7 +46,11 @@ pub(super) async fn read(change: &dyn Change) -> Result<(Vec<OwnRule>, Vec<Findi
     for (path, content) in files.into_iter().filter(|(path, _)| OwnRule::is_file(path)) {
         match content {
             _ if sound.len() >= MAX_FILES => {
-                findings.push(bad(&path, 0, &format!("there are more than {MAX_FILES} rule files")));
+                findings.push(bad(
+                    &path,
+                    0,
+                    &format!("there are more than {MAX_FILES} rule files"),
+                ));
             }
             Content::Text { text, .. } => {
                 let text = secrets::mask(text).text;

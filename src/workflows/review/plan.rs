@@ -22,7 +22,10 @@ impl Chunk {
     pub const ALL: Self = Self { files: 0..u32::MAX, whole: true };
 
     /// The files of it that are to be read, of all files of the change.
-    pub fn of<'f>(&self, files: &'f [ReviewFile]) -> impl Iterator<Item = &'f ReviewFile> + use<'f> {
+    pub fn of<'f>(
+        &self,
+        files: &'f [ReviewFile],
+    ) -> impl Iterator<Item = &'f ReviewFile> + use<'f> {
         let place = |at: u32| usize::try_from(at).unwrap_or(usize::MAX).min(files.len());
         let (start, end) = (place(self.files.start), place(self.files.end));
         files[start..end.max(start)].iter().filter(|file| file.is_readable())
@@ -84,6 +87,7 @@ pub fn chunks(files: &[ReviewFile], limits: &Limits, whole: bool) -> Vec<Chunk> 
         return vec![Chunk { whole, ..Chunk::ALL }];
     }
     let ends = starts.iter().skip(1).copied().chain([u32::MAX]);
-    let files = starts.iter().zip(ends).map(|(start, end)| Chunk { files: *start..end, whole: false });
+    let files =
+        starts.iter().zip(ends).map(|(start, end)| Chunk { files: *start..end, whole: false });
     files.chain(whole.then_some(Chunk { files: 0..0, whole: true })).collect()
 }

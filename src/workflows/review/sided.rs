@@ -94,10 +94,7 @@ impl<'a> WholeChange<'a> {
     }
 
     /// Those of `paths` at which a file stands on the base side.
-    async fn base_has(
-        &self,
-        paths: impl Iterator<Item = &String>,
-    ) -> Result<HashSet<String>> {
+    async fn base_has(&self, paths: impl Iterator<Item = &String>) -> Result<HashSet<String>> {
         let paths: Vec<String> = paths.cloned().collect();
         if paths.is_empty() {
             return Ok(HashSet::new());

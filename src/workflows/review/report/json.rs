@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{ReportContext, Coverage, coverage, findings, verdict};
+use super::{Coverage, ReportContext, coverage, findings, verdict};
 use crate::{
     analysis::{Confidence, Finding, Severity, Side, Source},
     workflows::review::{judge::LeftOut, state::ReviewState},

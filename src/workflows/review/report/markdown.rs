@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use super::{
-    ReportContext, Coverage, Checked, counted, counts_of, coverage, covered,
+    Checked, Coverage, ReportContext, counted, counts_of, coverage, covered,
     escape::{block, cell, code, prose, sentence},
     findings, missing, verdict,
 };

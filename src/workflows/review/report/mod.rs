@@ -27,7 +27,7 @@ mod text;
 use std::{collections::BTreeMap, fmt, str::FromStr};
 
 pub use code::Code;
-pub use coverage::{Coverage, Checked, coverage};
+pub use coverage::{Checked, Coverage, coverage};
 pub use github::github;
 pub use json::json;
 pub use markdown::markdown;
@@ -120,7 +120,8 @@ impl Report {
         let mut times: BTreeMap<String, f64> =
             timings.nodes.iter().map(|(node, ms)| (node.to_string(), *ms)).collect();
         times.insert("total".to_owned(), timings.total_ms);
-        let context = ReportContext { run: run.to_string(), timings: times, ..ReportContext::default() };
+        let context =
+            ReportContext { run: run.to_string(), timings: times, ..ReportContext::default() };
         Ok(Self { state, context })
     }
 

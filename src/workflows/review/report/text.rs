@@ -6,7 +6,7 @@ use std::{cmp::Reverse, collections::BTreeMap, fmt::Write};
 use anstyle::{AnsiColor, Style};
 use textwrap::core::display_width;
 
-use super::{ReportContext, Checked, counted, coverage, covered, findings, tame, verdict};
+use super::{Checked, ReportContext, counted, coverage, covered, findings, tame, verdict};
 use crate::{
     analysis::{Finding, Severity, Side},
     workflows::review::{judge::LeftOut, state::ReviewState},

@@ -19,7 +19,7 @@ use self::model::{
     Found, Invocation, Location, Log, MappedTo, Message, Notification, PhysicalLocation,
     Properties, Reference, Region, Replacement, Run, Tool, VersionControl,
 };
-use super::{ReportContext, Checked, coverage, escape, findings, verdict};
+use super::{Checked, ReportContext, coverage, escape, findings, verdict};
 use crate::{
     analysis::{Finding, Severity, Side},
     workflows::review::state::{Outcome, ReviewState},
