@@ -31,11 +31,11 @@ use verdict::{
     base::Clock,
     checkpoint::{Memory, SqliteStore},
     db::{Sqlite, SqliteOptions},
-    forge::{Forge, Selection, local::LocalGit},
+    forge::{Selection, local::LocalGit},
     graph::{Execute, NewSpec, RunId, Runtime, Stop, Store},
     workflows::{
         Workflow,
-        review::{Limits, Review, ReviewDeps, Target},
+        review::{Limits, Review, ReviewDeps},
     },
 };
 
@@ -208,8 +208,8 @@ async fn review<S: Store>(repo: &Path, store: Arc<S>) -> Duration {
         let forge = Arc::new(LocalGit::default());
         let deps = Arc::new(ReviewDeps::new(forge.clone(), Limits::default()).unwrap());
         let began = Instant::now();
-        let range = forge.resolve(repo, &Selection::Range("HEAD^!".into())).await.unwrap();
-        let spec = NewSpec::new("review", 1, Target::Local(range)).id(RunId::random()).claim();
+        let target = forge.target(repo, &Selection::Range("HEAD^!".into())).await.unwrap();
+        let spec = NewSpec::new("review", 1, target).id(RunId::random()).claim();
         let opened = runtime.open(&graph, spec).await.unwrap();
         let execute = Execute::new(graph.clone(), deps);
         let ran = runtime.execute(execute, opened.held.unwrap()).await.unwrap();

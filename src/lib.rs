@@ -12,9 +12,9 @@
 //! | [`db`] | database files and the grouping writer | base |
 //! | [`checkpoint`] | stores: where runs are kept, and the keyed side | graph, db, base |
 //! | [`queue`] | the queue port, the embedded queue, what messages mean | db, base |
-//! | [`forge`] | where changes come from and reviews go: the port, and local git | base |
+//! | [`forge`] | where changes come from and reviews go: two ports, and local git | base |
 //! | [`analysis`] | findings and the deterministic analysers | base |
-//! | [`workflows`] | what a workflow is, and the list of them | graph, analysis, base, forge's port |
+//! | [`workflows`] | what a workflow is, and the list of them | graph, analysis, base, forge's ports |
 //! | [`worker`] | consume, admit, claim, run, settle; sweep; dead letters | graph, queue's port, workflows, base |
 //! | [`server`] | probes, metrics, the API | worker, graph, queue, workflows, base |
 //! | [`config`] | settings, loaded and checked once | options of components |

@@ -11,8 +11,8 @@ use std::{
 use fastrand::Rng;
 use verdict::{
     analysis::{
-        Category, Confidence, Finding, LineSet, Lines, Ruleset, Severity, Side, Source, SourceText,
-        examine, examples, secrets, suppressions::Suppressions,
+        Confidence, Finding, LineSet, Lines, Ruleset, Severity, Side, Source, SourceText, examine,
+        examples, secrets, suppressions::Suppressions,
     },
     forge::diff::{FilePatch, Hunk, PatchParser, new_to_old, old_to_new},
     workflows::review::{
@@ -208,7 +208,7 @@ fn anchored(rng: &mut Rng, hunks: &[Hunk], old: &[u8], new: &[u8]) {
 fn finding(line: u32, quote: &str) -> Finding {
     Finding {
         fingerprint: format!("{line:016x}"),
-        agent: Category::Logic,
+        agent: "logic".into(),
         rule: format!("rule-{line}"),
         path: "a".into(),
         side: Side::Right,
@@ -243,12 +243,12 @@ pub fn own_rule(bytes: &[u8]) {
 /// A repository's review settings: taken and written again, or refused with a cause and a line.
 pub fn review_settings(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    match Settings::parse(text) {
+    match Settings::parse(text, &["style", "logic"]) {
         Ok(settings) => {
             let json = serde_json::to_string(&settings).expect("settings can be kept");
             let back: Settings = serde_json::from_str(&json).expect("and read again");
             assert_eq!(back, settings);
-            drop(settings.strangers(text, |_| false));
+            drop(settings.unknown_rules(text, |_| false));
         }
         Err(problem) => {
             let lines = u32::try_from(text.lines().count()).expect("a short text");

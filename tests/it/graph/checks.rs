@@ -14,7 +14,7 @@ use verdict::{
     base::{Clock, Fault},
     checkpoint::Memory,
     forge::{
-        Range,
+        Target,
         local::{GitOptions, LocalGit},
     },
     graph::{
@@ -23,7 +23,7 @@ use verdict::{
     },
     workflows::{
         Workflow,
-        review::{Limits, Review, ReviewDeps, Target},
+        review::{Limits, Review, ReviewDeps},
     },
 };
 
@@ -117,7 +117,7 @@ fn repository() -> &'static Target {
         git(repo, &["commit", "-qam", "change"]);
         let head = git(repo, &["rev-parse", "HEAD"]);
         let repo = repo.canonicalize().unwrap().to_str().unwrap().to_owned();
-        let input = Target::Local(Range { repo, base, head });
+        let input = Target { forge: "local".to_owned(), repo, base, head };
         (folder, input)
     });
     input

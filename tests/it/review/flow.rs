@@ -5,13 +5,13 @@ use std::{collections::BTreeMap, sync::Arc};
 use verdict::{
     base::Clock,
     checkpoint::Memory,
-    forge::Range,
+    forge::{Target, local::LocalGit},
     graph::testing::Checks,
     workflows::{
         Admission, Event, Workflow,
         review::{
-            Limits, Review, ReviewDeps, Target, agents, judge,
-            report::{About, Format, Looked, coverage, json, text},
+            Limits, Review, ReviewDeps, agents, judge,
+            report::{Checked, Format, ReportContext, coverage, json, text},
         },
     },
 };
@@ -31,10 +31,14 @@ fn fixture() -> Repo {
     repo
 }
 
-fn about() -> About {
+fn about() -> ReportContext {
     let timings = [("total", 41.6), ("ingest", 30.2), ("judge", 4.0)];
     let timings: BTreeMap<String, f64> = timings.map(|(k, v)| (k.to_owned(), v)).into();
-    About { run: "0123456789abcdef0123456789abcdef".into(), timings, ..About::default() }
+    ReportContext {
+        run: "0123456789abcdef0123456789abcdef".into(),
+        timings,
+        ..ReportContext::default()
+    }
 }
 
 #[tokio::test]
@@ -290,7 +294,7 @@ async fn settings_are_those_of_the_base() {
     let row = rows.iter().find(|r| r.path == "legacy/a.py").unwrap();
     assert_eq!(row.reason.as_deref(), Some("ignored by the settings"));
     let row = rows.iter().find(|r| r.path == "a.py").unwrap();
-    assert_eq!((row.agents["style"], row.agents["logic"]), (Looked::Done, Looked::Skipped));
+    assert_eq!((row.agents["style"], row.agents["logic"]), (Checked::Done, Checked::Skipped));
 }
 
 /// P1: settings that cannot be used are reported with line and reason, and the defaults hold.
@@ -330,7 +334,7 @@ async fn missing_content_makes_it_incomplete() {
         .unwrap();
     let elsewhere = super::support::deps(Limits::default());
     let agent = agents::AGENTS[3];
-    let report = agents::run(&elsewhere, agent, &change).await.unwrap();
+    let report = agents::run(&elsewhere, &range, agent, &change, 0).await.unwrap();
     assert_eq!(report.unread["a.py"], "its content is not in the repository");
     assert_eq!(report.findings.len(), 1);
     change.findings.clear();
@@ -361,7 +365,8 @@ async fn a_partial_clone_is_reviewed_as_far_as_it_goes() {
     assert_eq!(found(&state), ["py-debugger b.py:1-1"]);
     assert_eq!(state.judgement.as_ref().unwrap().verdict.word(), "incomplete");
     let rows: Vec<_> = coverage(&state).into_iter().map(|r| (r.path, r.status)).collect();
-    let expected = [("a.py", Looked::Failed), ("b.py", Looked::Done), ("odd *[x]", Looked::Failed)];
+    let expected =
+        [("a.py", Checked::Failed), ("b.py", Checked::Done), ("odd *[x]", Checked::Failed)];
     assert_eq!(rows, expected.map(|(p, l)| (p.to_owned(), l)));
 }
 
@@ -372,7 +377,7 @@ async fn nothing_of_a_change_moves_the_cursor() {
     repo.write("a", "").commit("base");
     repo.write("x\u{1b}[2J.py", "breakpoint() # \u{1b}[31m\u{202e}\n").commit("change");
     let state = repo.review("HEAD^!").await;
-    let shown = text(&state, &About::default(), false);
+    let shown = text(&state, &ReportContext::default(), false);
     assert!(
         shown.contains("\\u{1b}") && !shown.contains('\u{1b}') && !shown.contains('\u{202e}'),
         "{shown}"
@@ -380,10 +385,10 @@ async fn nothing_of_a_change_moves_the_cursor() {
 }
 
 fn target() -> Target {
-    Target::Local(FIXED.get().cloned().unwrap())
+    FIXED.get().cloned().unwrap()
 }
 
-static FIXED: std::sync::OnceLock<Range> = std::sync::OnceLock::new();
+static FIXED: std::sync::OnceLock<Target> = std::sync::OnceLock::new();
 
 /// E6, E7, R3: the workflow survives a crash after every record with the same final state, every
 /// node may run twice, and every node may fail.
@@ -414,7 +419,7 @@ async fn jobs_are_admitted_by_what_they_name() {
     };
     let deps = deps(Limits::default());
     let Admission::Start(start) = admit(&deps, "main", "").await.unwrap() else { panic!() };
-    assert_eq!(start.input.range(), &repo.resolve("HEAD^!").await.unwrap());
+    assert_eq!(start.input, repo.resolve("HEAD^!").await.unwrap());
     let Admission::Start(same) = admit(&deps, "HEAD", "").await.unwrap() else { panic!() };
     assert_eq!(same.key, start.key);
     let fresh = admit(&deps, "HEAD", r#","fresh":"1""#).await.unwrap();
@@ -425,12 +430,14 @@ async fn jobs_are_admitted_by_what_they_name() {
     assert!(fault.message.contains("unknown revision `nope`"), "{fault}");
     let fault = admit(&deps, "HEAD", r#","bass":1"#).await.unwrap_err();
     assert!(fault.message.contains("bass"), "{fault}");
-    let mut elsewhere = deps.clone();
-    elsewhere.allow = Some(vec!["/no/such".into()]);
+    let allowing = |folder| {
+        let forge = LocalGit::default().allowing(Some(vec![folder]));
+        ReviewDeps::new(Arc::new(forge), Limits::default()).unwrap()
+    };
+    let elsewhere = allowing("/no/such".into());
     let fault = admit(&elsewhere, "HEAD", "").await.unwrap_err();
     assert!(fault.message.contains("forge.local.allow"), "{fault}");
-    let mut here = deps;
-    here.allow = Some(vec![repo.path()]);
+    let here = allowing(repo.path());
     assert!(admit(&here, "HEAD", "").await.is_ok());
 }
 

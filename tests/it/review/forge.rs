@@ -1,16 +1,20 @@
 //! Ranges and changes from local git: what people write, and repositories that are nasty.
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use verdict::{
     base::{Fault, FaultKind},
     forge::{
-        Content, EntryKind, Forge, ForgeError, Hunk, Selection, Status,
-        local::{GitOptions, LocalGit},
+        Change, Content, EntryKind, Forge, Hunk, Selection, Status, Target,
+        local::{GitError, GitOptions, LocalGit},
     },
 };
 
 use super::support::{Repo, git_in, resolve};
+
+async fn open(target: &Target) -> Arc<dyn Change> {
+    LocalGit::default().open(target).await.unwrap()
+}
 
 /// What each way of writing a range means.
 #[tokio::test]
@@ -46,7 +50,7 @@ async fn ranges_mean_what_the_table_says() {
     assert_eq!((unsaid.base, unsaid.head), (one.clone(), two));
     // The first commit has the empty tree for a base.
     let first = repo.resolve(&format!("{one}^!")).await.unwrap();
-    let changes = LocalGit::default().changes(&first).await.unwrap();
+    let changes = open(&first).await.files().await.unwrap();
     assert_eq!((changes.len(), changes[0].status), (1, Status::Added));
     assert_eq!(repo.resolve(&format!("{}..{one}", first.base)).await.unwrap(), first);
 }
@@ -71,16 +75,16 @@ async fn errors_name_what_is_wrong() {
 
     let nowhere = tempfile::tempdir().unwrap();
     let error = resolve(nowhere.path(), Selection::Default).await.unwrap_err();
-    assert_eq!(error, ForgeError::NotARepository(nowhere.path().into()));
+    assert_eq!(error, GitError::NotARepository(nowhere.path().into()));
     let error = resolve(Path::new("/no/such/folder"), Selection::Default).await.unwrap_err();
-    assert!(matches!(error, ForgeError::NotARepository(_)));
+    assert!(matches!(error, GitError::NotARepository(_)));
 
     for (written, expected) in [
-        ("nope..HEAD", ForgeError::UnknownRevision("nope".into())),
-        ("HEAD..nope", ForgeError::UnknownRevision("nope".into())),
-        ("--output=x", ForgeError::UnknownRevision("--output=x".into())),
-        ("a..b..c", ForgeError::BadRange("a..b..c".into())),
-        ("", ForgeError::BadRange(String::new())),
+        ("nope..HEAD", GitError::UnknownRevision("nope".into())),
+        ("HEAD..nope", GitError::UnknownRevision("nope".into())),
+        ("--output=x", GitError::UnknownRevision("--output=x".into())),
+        ("a..b..c", GitError::BadRange("a..b..c".into())),
+        ("", GitError::BadRange(String::new())),
     ] {
         let error = repo.resolve(written).await.unwrap_err();
         assert_eq!(error, expected, "{written}");
@@ -89,18 +93,18 @@ async fn errors_name_what_is_wrong() {
     }
     for written in ["HEAD..HEAD", "HEAD..HEAD~1", "HEAD"] {
         let error = repo.resolve(written).await.unwrap_err();
-        assert!(matches!(error, ForgeError::EmptyRange(_)), "{written}: {error}");
+        assert!(matches!(error, GitError::EmptyRange(_)), "{written}: {error}");
     }
 
     repo.git(["checkout", "-q", "--orphan", "other"]);
     repo.write("b", "1\n").commit("unrelated");
     let error = repo.resolve("main...other").await.unwrap_err();
-    assert!(matches!(error, ForgeError::Unrelated(..)), "{error}");
+    assert!(matches!(error, GitError::Unrelated(..)), "{error}");
     assert!(repo.resolve("main..other").await.is_ok());
 
     let missing = GitOptions { program: "/no/such/git".into(), ..GitOptions::default() };
-    let error = LocalGit::new(missing).resolve(&repo.path(), &Selection::Default).await;
-    assert!(matches!(error.unwrap_err(), ForgeError::GitMissing(_)));
+    let error = LocalGit::new(missing).target(&repo.path(), &Selection::Default).await;
+    assert!(matches!(error.unwrap_err(), GitError::GitMissing(_)));
 }
 
 /// A shallow clone says that it is one instead of taking its edge for the first commit.
@@ -115,7 +119,7 @@ async fn a_shallow_clone_says_what_is_missing() {
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     for selection in [Selection::Range("HEAD~1..HEAD".into()), Selection::Range("HEAD^!".into())] {
         let error = resolve(clone.path(), selection).await.unwrap_err();
-        assert!(matches!(error, ForgeError::Shallow(_)), "{error}");
+        assert!(matches!(error, GitError::Shallow(_)), "{error}");
     }
 }
 
@@ -147,8 +151,8 @@ async fn odd_changes_are_all_reported() {
     repo.git(["commit", "-q", "-m", "odd"]);
 
     let range = repo.resolve("HEAD~1..HEAD").await.unwrap();
-    let forge = LocalGit::default();
-    let changes = forge.changes(&range).await.unwrap();
+    let change = open(&range).await;
+    let changes = change.files().await.unwrap();
     let of =
         |path: &str| changes.iter().find(|c| c.path == path).unwrap_or_else(|| panic!("{path}"));
     for path in odd {
@@ -177,12 +181,12 @@ async fn odd_changes_are_all_reported() {
     assert_eq!(changes.len(), odd.len() + 10);
 
     let blobs: Vec<String> = ["latin", "binary", "crlf"].map(|p| of(p).head.blob.clone()).to_vec();
-    let contents = forge.contents(&range, &blobs, 6).await.unwrap();
+    let contents = change.contents(&blobs, 6).await.unwrap();
     assert_eq!(contents[0], Content::Text { text: "caf\u{fffd}s\n".into(), lossy: true });
     assert_eq!(contents[1], Content::Binary);
     assert_eq!(contents[2], Content::Text { text: "a\r\nB\r\n".into(), lossy: false });
-    assert_eq!(forge.contents(&range, &blobs, 5).await.unwrap()[2], Content::TooLarge(6));
-    let none = forge.contents(&range, &["0".repeat(40)], 5).await.unwrap();
+    assert_eq!(change.contents(&blobs, 5).await.unwrap()[2], Content::TooLarge(6));
+    let none = change.contents(&["0".repeat(40)], 5).await.unwrap();
     assert_eq!(none, [Content::Missing]);
 }
 
@@ -209,13 +213,13 @@ async fn nothing_of_the_repository_is_executed_or_obeyed() {
         repo.git(["config", key, &touch]);
     }
     let range = repo.resolve("HEAD~1..HEAD").await.unwrap();
-    let forge = LocalGit::default();
-    let changes = forge.changes(&range).await.unwrap();
+    let change = open(&range).await;
+    let changes = change.files().await.unwrap();
     assert_eq!(changes[0].added().collect::<Vec<_>>(), [2..=2]);
     assert!(!changes[0].binary);
-    let content = forge.contents(&range, &[changes[0].head.blob.clone()], 100).await.unwrap();
+    let content = change.contents(&[changes[0].head.blob.clone()], 100).await.unwrap();
     assert!(matches!(&content[0], Content::Text { text, .. } if text.contains("breakpoint")));
-    assert!(forge.base_file(&range, "a.py", 100).await.unwrap().is_some());
-    assert_eq!(forge.base_file(&range, "nope", 100).await.unwrap(), None);
+    assert!(change.base_file("a.py", 100).await.unwrap().is_some());
+    assert_eq!(change.base_file("nope", 100).await.unwrap(), None);
     assert!(!canary.exists());
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use verdict::{
-    analysis::{Category, Confidence, Finding, Severity, Side, Source, assign_fingerprints},
+    analysis::{Confidence, Finding, Severity, Side, Source, assign_fingerprints},
     workflows::review::{
         judge::{self, LeftOut, Placed},
         settings::Settings,
@@ -15,7 +15,7 @@ const TEXT: &str = "one\n  two\nthree\ntwo\nfour\nfive\n";
 fn finding(rule: &str, line: u32, quote: &str) -> Finding {
     let mut finding = [Finding {
         fingerprint: String::new(),
-        agent: Category::Logic,
+        agent: "logic".into(),
         rule: rule.into(),
         path: "a.py".into(),
         side: Side::Right,

@@ -1,10 +1,12 @@
 //! The local review: forge, analysers, judge, output.
 
+mod agents;
 mod changes;
 mod checks;
 mod diff;
 mod flow;
 mod forge;
+mod http_forge;
 mod judge;
 mod nasty;
 mod outputs;

@@ -101,7 +101,7 @@ print('verdict:ignore nothing at all')
         ]
     );
     assert_eq!(state.judgement.as_ref().unwrap().left_out.suppressed, 2);
-    let text = report::text(&state, &report::About::default(), false);
+    let text = report::text(&state, &report::ReportContext::default(), false);
     assert!(text.contains("left out: 2 suppressed in the source"), "{text}");
 }
 

@@ -2,7 +2,7 @@
 
 use verdict::{
     analysis::{LineSet, secrets},
-    workflows::review::report::{About, json, text},
+    workflows::review::report::{ReportContext, json, text},
 };
 
 use super::support::Repo;
@@ -193,7 +193,7 @@ async fn no_secret_is_stored_or_shown() {
     );
     repo.write("a.py", format!("x = 1\n{line}")).write("all.cfg", all.join("\n")).commit("leak");
     let state = repo.review("HEAD^!").await;
-    let about = About::default();
+    let about = ReportContext::default();
     let seen =
         [serde_json::to_string(&state).unwrap(), json(&state, &about), text(&state, &about, true)];
     for seen in seen {

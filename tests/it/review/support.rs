@@ -10,11 +10,12 @@ use std::{
 
 use tempfile::TempDir;
 use verdict::{
-    forge::{Forge, Range, Selection, local::LocalGit},
-    graph::State,
-    workflows::review::{
-        Limits, ReviewDeps, ReviewState, ReviewUpdate, Target, agents, ingest, judge, texts,
+    forge::{
+        Selection, Target,
+        local::{self, LocalGit},
     },
+    graph::State,
+    workflows::review::{Limits, ReviewDeps, ReviewState, ReviewUpdate, agents, ingest, judge_all},
 };
 
 /// A rule of a repository's own.
@@ -78,7 +79,7 @@ impl Repo {
         self.git(["rev-parse", "HEAD"])
     }
 
-    pub async fn resolve(&self, range: &str) -> verdict::forge::Result<Range> {
+    pub async fn resolve(&self, range: &str) -> local::Result<Target> {
         resolve(&self.path(), Selection::Range(range.to_owned())).await
     }
 
@@ -88,8 +89,8 @@ impl Repo {
     }
 
     pub async fn review_with(&self, range: &str, limits: Limits) -> ReviewState {
-        let range = self.resolve(range).await.unwrap();
-        review(&deps(limits), range).await
+        let target = self.resolve(range).await.unwrap();
+        review(&deps(limits), target).await
     }
 }
 
@@ -110,33 +111,30 @@ pub fn git_in<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(folder: &Path, args: I
         .unwrap()
 }
 
-pub async fn resolve(folder: &Path, selection: Selection) -> verdict::forge::Result<Range> {
-    LocalGit::default().resolve(folder, &selection).await
+pub async fn resolve(folder: &Path, selection: Selection) -> local::Result<Target> {
+    LocalGit::default().target(folder, &selection).await
 }
 
 pub fn deps(limits: Limits) -> ReviewDeps {
     ReviewDeps::new(Arc::new(LocalGit::default()), limits).unwrap()
 }
 
-pub async fn review(deps: &ReviewDeps, range: Range) -> ReviewState {
-    let mut state = ReviewState::new(Target::Local(range));
-    let change = ingest(deps, &state.target).await.unwrap();
-    let mut updates = vec![ReviewUpdate::Ingested(change.clone())];
-    let mut reports = Vec::new();
-    for agent in agents::AGENTS {
-        let report = agents::run(deps, *agent, &change).await.unwrap();
-        reports.push(report.clone());
-        updates.push(ReviewUpdate::Agent(report));
-    }
-    let files: Vec<_> = change.files.iter().filter(|f| f.read).map(|f| &f.change).collect();
-    let heads = texts::masked(deps, &change.range, &files).await.unwrap();
-    let found = judge::found(&change, &reports).cloned().collect();
-    let placed = judge::Placed::of(found, &heads);
-    updates.push(ReviewUpdate::Judged(judge::judge(&change, &reports, placed)));
-    for update in updates {
+pub async fn review(deps: &ReviewDeps, target: Target) -> ReviewState {
+    let mut state = ReviewState::new(target);
+    let take = |state: &mut ReviewState, update| {
         state.validate(&update).unwrap();
         state.merge(update);
+    };
+    let change = ingest(deps, agents::AGENTS, &state.target).await.unwrap();
+    take(&mut state, ReviewUpdate::Ingested(change.clone()));
+    for agent in agents::AGENTS {
+        for number in 0..change.plan.of(agent.id()).len() as u32 {
+            let report = agents::run(deps, &state.target, *agent, &change, number).await.unwrap();
+            take(&mut state, ReviewUpdate::Agent(report));
+        }
     }
+    let judgement = judge_all(deps, &state).await.unwrap();
+    take(&mut state, ReviewUpdate::Judged(judgement));
     state
 }
 

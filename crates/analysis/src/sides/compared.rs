@@ -132,7 +132,7 @@ pub(super) fn finding_at(
     };
     Finding {
         fingerprint: String::new(),
-        agent: about.category,
+        agent: about.category.into(),
         rule: about.id.to_owned(),
         path: place.path.to_owned(),
         side: place.side,

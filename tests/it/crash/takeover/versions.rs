@@ -5,12 +5,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use verdict::{
+    forge::Target,
     graph::{NewSpec, RunId, RunStatus},
     queue::Decoded,
-    workflows::{
-        Workflow as _,
-        review::{Review, Target},
-    },
+    workflows::{Workflow as _, review::Review},
 };
 
 use super::{

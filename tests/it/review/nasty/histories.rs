@@ -1,6 +1,6 @@
 //! Histories and repositories of every shape, and revisions nobody should have named so.
 
-use verdict::forge::{ForgeError, Selection};
+use verdict::forge::{Selection, local::GitError};
 
 use super::{anchored, rows};
 use crate::review::support::{Repo, deps, found, git_in, resolve, review};
@@ -78,7 +78,7 @@ async fn names_are_names() {
     for name in ["^HEAD~1", "HEAD^@", "HEAD:a.py", "HEAD^{tree}", "--all", "-", "HEAD\nHEAD"] {
         for range in [format!("{name}..HEAD"), format!("HEAD~1..{name}")] {
             let error = repo.resolve(&range).await.unwrap_err();
-            assert!(matches!(error, ForgeError::UnknownRevision(_)), "{range}: {error}");
+            assert!(matches!(error, GitError::UnknownRevision(_)), "{range}: {error}");
         }
     }
     assert!(!repo.path().join("canary").exists());
@@ -150,10 +150,10 @@ async fn sha_256_is_as_good() {
     let repo = filled(repo);
     let state = repo.review("HEAD^!").await;
     assert_eq!(found(&state), FOUND);
-    assert_eq!(state.ingested.as_ref().unwrap().range.head.len(), 64);
+    assert_eq!(state.target.head.len(), 64);
     let first = repo.review("HEAD~1^!").await;
     assert_eq!(rows(&first), ["a.py Done"]);
-    let all = format!("{}..HEAD", first.ingested.unwrap().range.base);
+    let all = format!("{}..HEAD", first.target.base);
     assert_eq!(found(&repo.review(&all).await), FOUND);
 }
 

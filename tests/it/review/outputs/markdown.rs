@@ -2,25 +2,25 @@
 
 use verdict::workflows::review::{
     judge::LeftOut,
-    report::{About, Code, markdown},
+    report::{Code, ReportContext, markdown},
 };
 
 use super::fixture;
 use crate::review::support::Repo;
 
-fn about() -> About {
-    About { run: "0123456789abcdef0123456789abcdef".into(), ..About::default() }
+fn about() -> ReportContext {
+    ReportContext { run: "0123456789abcdef0123456789abcdef".into(), ..ReportContext::default() }
 }
 
 #[tokio::test]
 async fn a_comment_on_a_pull_request() {
     let repo = fixture();
     let mut state = repo.review("HEAD^!").await;
-    let code = Code::read(crate::review::support::deps(Default::default()).forge, &state).await;
+    let code = Code::read(&crate::review::support::deps(Default::default()).forges, &state).await;
     let judgement = state.judgement.as_mut().unwrap();
     judgement.left_out = LeftOut { over_cap: 3, ..LeftOut::default() };
     judgement.missing = vec!["app/x.py: its content is not in the repository".into()];
-    insta::assert_snapshot!(markdown(&state, &About { code, ..about() }), @r###"
+    insta::assert_snapshot!(markdown(&state, &ReportContext { code, ..about() }), @r###"
     ## verdict: changes requested
 
     **3 findings**: 1 high · 1 medium · 1 low

@@ -9,7 +9,7 @@ mod sarif;
 mod terminal;
 mod text;
 
-use verdict::workflows::review::{ReviewState, report::About};
+use verdict::workflows::review::{ReviewState, report::ReportContext};
 
 use super::support::Repo;
 use crate::support::{Done, Machine};
@@ -34,11 +34,11 @@ pub fn reviewed(machine: &Machine, repo: &Repo, args: &[&str]) -> Done {
 }
 
 /// A review with these words in its first finding.
-pub async fn saying(title: &str, body: &str) -> (ReviewState, About) {
+pub async fn saying(title: &str, body: &str) -> (ReviewState, ReportContext) {
     let mut state = fixture().review("HEAD^!").await;
     let judgement = state.judgement.as_mut().unwrap();
     judgement.findings.truncate(1);
     judgement.findings[0].title = title.to_owned();
     judgement.findings[0].body = body.to_owned();
-    (state, About::default())
+    (state, ReportContext::default())
 }

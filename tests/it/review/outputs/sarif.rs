@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use verdict::workflows::review::{
     Outcome,
-    report::{About, sarif},
+    report::{ReportContext, sarif},
 };
 
 use super::{fixture, reviewed};
@@ -158,7 +158,7 @@ fn a_clean_review_is_a_valid_log() {
 async fn what_is_missing_is_told() {
     let repo = fixture();
     let mut state = repo.review("HEAD^!").await;
-    let run = valid(&sarif(&state, &About::default()));
+    let run = valid(&sarif(&state, &ReportContext::default()));
     let told = run["invocations"][0]["toolExecutionNotifications"].as_array().unwrap().clone();
     let told: Vec<_> =
         told.iter().map(|n| (&n["descriptor"]["id"], &n["message"]["text"])).collect();
@@ -170,7 +170,8 @@ async fn what_is_missing_is_told() {
     let report = state.agents.values_mut().next().unwrap();
     report.outcome = Outcome::Failed("out of reach".into());
     state.judgement = None;
-    let about = About { error: Some("run 1 failed at judge".into()), ..About::default() };
+    let about =
+        ReportContext { error: Some("run 1 failed at judge".into()), ..ReportContext::default() };
     let run = valid(&sarif(&state, &about));
     let invocation = &run["invocations"][0];
     assert_eq!(invocation["executionSuccessful"], false);
@@ -189,7 +190,7 @@ async fn only_lines_of_the_head_are_regions() {
     findings.truncate(2);
     findings[0].side = verdict::analysis::Side::Left;
     (findings[1].start_line, findings[1].end_line) = (0, 0);
-    let run = valid(&sarif(&state, &About::default()));
+    let run = valid(&sarif(&state, &ReportContext::default()));
     for result in run["results"].as_array().unwrap() {
         let place = &result["locations"][0]["physicalLocation"];
         assert_eq!(place["region"], Value::Null, "{result}");
@@ -207,7 +208,7 @@ async fn masks_are_no_fixes() {
     repo.write("a.py", "x = 1\n").commit("base");
     repo.write("a.py", format!("if x == None and y == '{token}':\n    pass\n")).commit("change");
     let state = repo.review("HEAD^!").await;
-    let text = sarif(&state, &About::default());
+    let text = sarif(&state, &ReportContext::default());
     let run = valid(&text);
     let compared = of_rule(&run, "py-compare-none");
     assert_eq!(compared["fixes"], Value::Null, "{compared}");

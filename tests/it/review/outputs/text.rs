@@ -5,7 +5,7 @@ use verdict::{
     workflows::review::{
         Limits, ReviewState,
         judge::LeftOut,
-        report::{About, Code, text},
+        report::{Code, ReportContext, text},
     },
 };
 
@@ -13,7 +13,7 @@ use super::fixture;
 use crate::review::support::deps;
 
 /// A review whose first finding is about lines 4 to 13 and replaces one of them.
-async fn long() -> (ReviewState, About) {
+async fn long() -> (ReviewState, ReportContext) {
     let repo = fixture();
     let mut state = repo.review("HEAD^!").await;
     let finding = &mut state.judgement.as_mut().unwrap().findings[0];
@@ -22,8 +22,8 @@ async fn long() -> (ReviewState, About) {
     let file = std::fs::read_to_string(repo.path().join("app/db.py")).unwrap();
     let lines: Vec<&str> = file.lines().skip(3).collect();
     finding.suggestion = Some(lines.join("\n").replace("name == None", "name is None"));
-    let code = Code::read(deps(Limits::default()).forge, &state).await;
-    (state, About { code, ..About::default() })
+    let code = Code::read(&deps(Limits::default()).forges, &state).await;
+    (state, ReportContext { code, ..ReportContext::default() })
 }
 
 /// Some of many lines are shown, each marked; of the fix only what differs.
@@ -46,9 +46,9 @@ async fn findings_over_many_lines() {
 #[tokio::test]
 async fn a_review_outlives_its_repository() {
     let (state, _) = long().await;
-    let code = Code::read(deps(Limits::default()).forge, &state).await;
+    let code = Code::read(&deps(Limits::default()).forges, &state).await;
     assert_eq!(code, Code::default(), "the repository is gone");
-    let shown = text(&state, &About { code, ..About::default() }, false);
+    let shown = text(&state, &ReportContext { code, ..ReportContext::default() }, false);
     assert!(shown.contains("    4 │ def find(cur, name):\n      │ ^^^^"), "{shown}");
     assert!(
         shown.contains("      + def find(cur, name):\n      +     if name is None:\n"),

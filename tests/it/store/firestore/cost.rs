@@ -11,7 +11,7 @@ use verdict::{
     },
     workflows::{
         Workflow,
-        review::{Limits, Review, ReviewDeps, ReviewState, Target},
+        review::{Limits, Review, ReviewDeps, ReviewState},
     },
 };
 
@@ -52,7 +52,7 @@ async fn a_review_writes_two_documents_an_append_and_reads_one() {
     store.head(&id("nothing")).await.unwrap();
     let repo = repository();
     let range = verdict::forge::Selection::Range("HEAD~1..HEAD".to_owned());
-    let target = Target::Local(resolve(&repo.path(), range).await.unwrap());
+    let target = resolve(&repo.path(), range).await.unwrap();
     let graph: Graph<ReviewState, ReviewDeps> = Review::graph().unwrap();
     let runtime = Runtime::new(store.clone(), Clock::system(), "one");
     let review = async {
