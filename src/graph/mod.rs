@@ -74,6 +74,8 @@ pub mod store;
 mod summary;
 mod task;
 pub mod testing;
+mod waiting;
+mod words;
 
 pub use builder::{Graph, GraphBuilder, GraphError};
 pub use command::{Command, END, NodeError, Send};

@@ -26,7 +26,7 @@ use super::{
     error::{Failed, Failure, Tries},
     fields::{Doc, Fields},
     link::Link,
-    queries::Query,
+    query::Query,
     time::ServerClock,
 };
 use crate::base::{Fault, Timestamp};

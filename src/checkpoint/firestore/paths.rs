@@ -46,15 +46,9 @@ pub(super) fn letter(id: &str) -> String {
     }
 }
 
-pub(super) fn keyed(space: &str, key: &str) -> String {
-    format!("keyed/{}", hash_hex(&[space.as_bytes(), key.as_bytes()]))
-}
+/// The collection of the key-value store.
+pub(super) const KEY_VALUES: &str = "key_values";
 
-/// What of a value does not fit its document.
-pub(super) fn tail(keyed: &str) -> String {
-    format!("{keyed}-tail")
-}
-
-pub(super) fn bucket(space: &str, key: &str) -> String {
-    format!("buckets/{}", hash_hex(&[space.as_bytes(), key.as_bytes()]))
+pub(super) fn key_value(space: &str, key: &str) -> String {
+    format!("{KEY_VALUES}/{}", hash_hex(&[space.as_bytes(), key.as_bytes()]))
 }

@@ -7,12 +7,12 @@ use super::{
     error::Failure,
     fields::Doc,
     paths, queries,
-    queries::Query,
+    query::Query,
     row::{Row, hex},
 };
 use crate::{
     checkpoint::{pack::Pack, rules},
-    graph::store::{Head, RunFilter, RunId, StoredRecord},
+    graph::store::{Head, RunFilter, RunId, RunStatus, StoredRecord, WaitingFor},
 };
 
 /// How many documents one request is asked for.
@@ -84,9 +84,9 @@ impl FirestoreStore {
         } else {
             return self.newest_runs(filter).await;
         };
-        let mut heads = Vec::new();
+        let (mut heads, now) = (Vec::new(), self.client.now().await?);
         let keep = |head: Head| {
-            heads.extend(rules::listed(&head, filter).then_some(head));
+            heads.extend(rules::listed(&head, filter, now).then_some(head));
             true
         };
         self.pages(few, None, keep).await?;
@@ -98,17 +98,25 @@ impl FirestoreStore {
     }
 
     async fn newest_runs(&self, filter: &RunFilter) -> Result<Vec<Head>, Failure> {
-        let mut query = queries::newest(&filter.statuses, filter.workflow.as_deref());
+        let kinds = &filter.waiting;
+        let mut query = if kinds.is_empty() {
+            queries::newest(&filter.statuses, filter.workflow.as_deref())
+        } else if kinds.contains(&WaitingFor::Lease) {
+            let unfinished = RunStatus::ALL.into_iter().filter(|status| !status.is_final());
+            queries::newest(&Vec::from_iter(unfinished), filter.workflow.as_deref())
+        } else {
+            queries::waiting(kinds)
+        };
         if let Some((at, id)) = &filter.after {
             query = query.behind(Some(at.0), &paths::run(id));
         }
-        if filter.limit > 0 && filter.limit <= PAGE {
+        if kinds.is_empty() && filter.limit > 0 && filter.limit <= PAGE {
             let docs = self.client.query(&query.limit(filter.limit), None).await?;
             return docs.iter().map(|doc| Ok(Row::read(doc)?.head)).collect();
         }
-        let mut heads = Vec::new();
-        let keep = |head| {
-            heads.push(head);
+        let (mut heads, now) = (Vec::new(), self.client.now().await?);
+        let keep = |head: Head| {
+            heads.extend(rules::listed(&head, filter, now).then_some(head));
             filter.limit == 0 || heads.len() < filter.limit
         };
         self.pages(query, Some("created_at"), keep).await?;

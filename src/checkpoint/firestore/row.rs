@@ -13,7 +13,7 @@ use super::{
 use crate::{
     base::Timestamp,
     checkpoint::rules::{self, LastBatch},
-    graph::store::{Head, Holder, RunStatus},
+    graph::store::{Head, Holder, RunStatus, Waiting, WaitingFor},
 };
 
 /// What an operation is recognised by when its answer was lost.
@@ -87,6 +87,8 @@ impl Row {
             .some_text("owner", lease.map(|holder| &holder.owner))
             .some_int("expires", lease.map(|holder| holder.expires.0))
             .some_int("not_before", head.not_before.map(|at| at.0))
+            .some_text("waiting", head.waiting.as_ref().map(|one| one.kind().as_str()))
+            .some_text("waiting_text", head.waiting.as_ref().map(Waiting::to_text))
             .int("executions", head.executions)
             .int("active", head.active.as_nanos())
             .some_text("error", head.error.as_deref().map(brief))
@@ -104,6 +106,7 @@ impl Row {
             (Some(owner), Some(expires)) => Some(Holder { owner, expires }),
             _ => None,
         };
+        let (status, not_before) = (doc.parse("status")?, time("not_before"));
         let head = Head {
             id: doc.id().parse().map_err(|why| Failure::unreadable(&doc.path, why))?,
             workflow: doc.text("workflow")?,
@@ -112,11 +115,12 @@ impl Row {
             key: doc.text("key")?,
             subject: doc.some_text("subject"),
             order: doc.int("order")?,
-            status: doc.parse("status")?,
+            status,
             version: doc.int("version")?,
             epoch: doc.int("epoch")?,
             lease,
-            not_before: time("not_before"),
+            not_before,
+            waiting: waiting(doc, status, not_before),
             executions: doc.int("executions")?,
             active: Duration::from_nanos(doc.int("active")?),
             error: doc.some_text("error"),
@@ -133,6 +137,19 @@ impl Row {
             updated: doc.updated,
         })
     }
+}
+
+/// What a run waits for; of one that an older build parked, what follows from its time.
+fn waiting(doc: &Doc, status: RunStatus, not_before: Option<Timestamp>) -> Option<Waiting> {
+    let parked = match not_before {
+        None => WaitingFor::Person,
+        Some(_) => WaitingFor::Time,
+    };
+    let kind = match doc.some_text("waiting") {
+        Some(word) => word.parse().ok(),
+        None => (status == RunStatus::Parked).then_some(parked),
+    };
+    Some(Waiting::stored(kind?, doc.some_text("waiting_text").as_deref()))
 }
 
 fn shard(head: &Head) -> i64 {

@@ -8,7 +8,7 @@ pub(super) use crate::checkpoint::codec::{code, number, run_id, status};
 use crate::{
     base::Timestamp,
     checkpoint::{
-        codec::{Decoded, holder, natural, nth, random},
+        codec::{Decoded, holder, natural, nth, random, waiting},
         rules::LastBatch,
     },
     graph::store::{Head, RunStatus},
@@ -19,7 +19,7 @@ macro_rules! columns {
     () => {
         "n, id, workflow, workflow_version, format, key, subject, place, status, version, epoch, \
          owner, expires, not_before, executions, active, error, created_at, updated_at, batch, \
-         batch_version"
+         batch_version, waiting, waiting_text"
     };
 }
 pub(super) use columns;
@@ -35,6 +35,7 @@ pub(super) struct Row {
 
 impl Row {
     pub(super) fn read(row: &SqliteRow) -> Decoded<Self> {
+        let status = listed(&RunStatus::ALL, row, 8)?;
         let head = Head {
             id: run_id(row.try_get(1)?)?,
             workflow: row.try_get(2)?,
@@ -43,11 +44,12 @@ impl Row {
             key: row.try_get(5)?,
             subject: row.try_get(6)?,
             order: row.try_get(7)?,
-            status: listed(&RunStatus::ALL, row, 8)?,
+            status,
             version: whole(row, 9)?,
             epoch: whole(row, 10)?,
             lease: holder(row.try_get(11)?, row.try_get(12)?),
             not_before: row.try_get::<Option<i64>, _>(13)?.map(Timestamp),
+            waiting: waiting(status, row.try_get(21)?, row.try_get(22)?),
             executions: whole(row, 14)?,
             active: Duration::from_nanos(whole(row, 15)?),
             error: row.try_get(16)?,
