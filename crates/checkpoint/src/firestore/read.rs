@@ -12,6 +12,7 @@ use super::{
 };
 use crate::pack::Pack;
 use verdict_graph::{
+    base::Timestamp,
     rules,
     store::{Head, RunFilter, RunId, RunStatus, StoredRecord, WaitingFor},
 };
@@ -85,7 +86,7 @@ impl FirestoreStore {
         } else {
             return self.newest_runs(filter).await;
         };
-        let (mut heads, now) = (Vec::new(), self.client.now().await?);
+        let (mut heads, now) = (Vec::new(), self.now_for(filter).await?);
         let keep = |head: Head| {
             heads.extend(rules::listed(&head, filter, now).then_some(head));
             true
@@ -96,6 +97,11 @@ impl FirestoreStore {
             heads.truncate(filter.limit);
         }
         Ok(heads)
+    }
+
+    /// The time, where the filter depends on it: it may take a read.
+    async fn now_for(&self, filter: &RunFilter) -> Result<Timestamp, Failure> {
+        if filter.waiting.is_empty() { Ok(Timestamp::default()) } else { self.client.now().await }
     }
 
     async fn newest_runs(&self, filter: &RunFilter) -> Result<Vec<Head>, Failure> {
@@ -115,7 +121,7 @@ impl FirestoreStore {
             let docs = self.client.query(&query.limit(filter.limit), None).await?;
             return docs.iter().map(|doc| Ok(Row::read(doc)?.head)).collect();
         }
-        let (mut heads, now) = (Vec::new(), self.client.now().await?);
+        let (mut heads, now) = (Vec::new(), self.now_for(filter).await?);
         let keep = |head: Head| {
             heads.extend(rules::listed(&head, filter, now).then_some(head));
             filter.limit == 0 || heads.len() < filter.limit

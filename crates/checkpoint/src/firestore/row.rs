@@ -156,3 +156,55 @@ fn shard(head: &Head) -> i64 {
     let digit = head.id.as_str().get(..1).and_then(|digit| i64::from_str_radix(digit, 16).ok());
     digit.unwrap_or_default() % SHARDS
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use bytes::Bytes;
+    use firestore::gcloud_sdk::google::firestore::v1::Document;
+    use verdict_graph::store::{NewRun, RunId, StoredRecord};
+
+    use super::*;
+
+    fn parked(not_before: Option<Timestamp>) -> Row {
+        let new = NewRun {
+            id: RunId::of("w", "k"),
+            workflow: "w".to_owned(),
+            workflow_version: 1,
+            key: "k".to_owned(),
+            subject: None,
+            order: 0,
+            not_before,
+            records: Vec::new(),
+            asks: Vec::new(),
+            superseded: StoredRecord { meta: Bytes::new(), payload: None },
+            claim: None,
+        };
+        let mut head = rules::born(&new, false, Timestamp(1)).0;
+        head.status = RunStatus::Parked;
+        head.waiting = Some(Waiting::Limit);
+        Row::new(head, 7)
+    }
+
+    fn read(fields: HashMap<String, firestore::gcloud_sdk::google::firestore::v1::Value>) -> Head {
+        let name = format!("p/runs/{}", RunId::of("w", "k"));
+        let document = Document { name, fields, ..Document::default() };
+        Row::read(&Doc::new(document, "p/")).unwrap().head
+    }
+
+    /// E7, E24: a document without what a run waits for, as builds before this one wrote it, reads.
+    #[test]
+    fn the_head_of_an_older_build_reads() {
+        for (not_before, kind) in
+            [(None, WaitingFor::Person), (Some(Timestamp(9)), WaitingFor::Time)]
+        {
+            let row = parked(not_before);
+            assert_eq!(read(row.fields().0), row.head);
+            let mut older = row.fields().0;
+            older.retain(|name, _| !name.starts_with("waiting"));
+            let expected = Head { waiting: Some(Waiting::stored(kind, None)), ..row.head };
+            assert_eq!(read(older), expected);
+        }
+    }
+}
