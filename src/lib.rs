@@ -6,11 +6,11 @@
 //!
 //! | module | is | may import |
 //! |---|---|---|
-//! | [`base`] | faults, clock, trace context, keyed port | nothing |
+//! | [`base`] | faults, clock, trace context, the key-value port and the rate limiter | nothing |
 //! | [`telemetry`] | logs, metrics | base |
 //! | [`graph`] | the workflow engine and the store port | base |
 //! | [`db`] | database files and the grouping writer | base |
-//! | [`checkpoint`] | stores: where runs are kept, and the keyed side | graph, db, base |
+//! | [`checkpoint`] | stores: where runs are kept, and key-value stores | graph, db, base |
 //! | [`queue`] | the queue port, the embedded queue, what messages mean | db, base |
 //! | [`forge`] | where changes come from and reviews go: two ports, and local git | base |
 //! | [`analysis`] | findings and the deterministic analysers | base |

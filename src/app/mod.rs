@@ -10,8 +10,8 @@ pub use serve::Role;
 use std::{collections::HashMap, path::PathBuf, sync::Arc};
 
 use crate::{
-    base::{Clock, Fault},
-    checkpoint::{KeyRing, Memory, Sealed, SqliteStore},
+    base::{Clock, Fault, key_value::KeyValueStore},
+    checkpoint::{KeyRing, Memory, Sealed, SealedKeyValues, SqliteStore},
     config::{QueueUrl, Settings, StoreUrl},
     db::{Sqlite, SqliteOptions},
     forge::{
@@ -46,6 +46,8 @@ pub struct App {
     pub settings: Settings,
     /// The store, and runs in it.
     pub runtime: Runtime,
+    /// The key-value store beside the runs: in the same place, behind the same encryption.
+    pub key_values: Arc<dyn KeyValueStore>,
     /// The queue.
     pub queue: Arc<dyn Queue>,
     /// Where changes come from and reviews go.
@@ -73,27 +75,27 @@ impl App {
     /// With the setting that names the part that could not be had.
     pub async fn open(settings: Settings, trust: Trust) -> Result<Self, AppError> {
         let mut files = Files::default();
-        let store: Arc<dyn Store> = match &settings.store.url {
-            StoreUrl::Memory => Arc::new(Memory::new(Clock::system())),
+        let (store, key_values) = match &settings.store.url {
+            StoreUrl::Memory => both(Memory::new(Clock::system())),
             StoreUrl::Sqlite(path) => {
                 let file = files.open("store.url", path).await?;
-                Arc::new(SqliteStore::new(file))
+                both(SqliteStore::new(file))
             }
             #[cfg(feature = "postgres")]
             StoreUrl::Postgres(url) => {
                 let server = postgres(url.expose(), &settings).await?;
                 files.servers.push(server.clone());
-                Arc::new(crate::checkpoint::PostgresStore::new(server))
+                both(crate::checkpoint::PostgresStore::new(server))
             }
             #[cfg(feature = "firestore")]
-            StoreUrl::Firestore { project, database } => {
-                Arc::new(firestore(project, database).await?)
-            }
+            StoreUrl::Firestore { project, database } => both(firestore(project, database).await?),
             // Loading the settings refused what this binary has no adapter for.
             #[cfg(not(all(feature = "postgres", feature = "firestore")))]
             other => return Err(AppError::new("store.url", format!("{other} is not built in"))),
         };
-        let store = Arc::new(Sealed::new(store, keys(&settings)?));
+        let keys = Arc::new(keys(&settings)?);
+        let store = Arc::new(Sealed::new(store, keys.clone()));
+        let key_values = Arc::new(SealedKeyValues::new(key_values, keys));
         let queue: Arc<dyn Queue> = match &settings.queue.url {
             QueueUrl::Embedded(path) => {
                 let path = path.clone().unwrap_or_else(|| PathBuf::from("verdict.db"));
@@ -118,7 +120,7 @@ impl App {
         let allowed = if trust == Trust::Owner { None } else { allowed(&settings, trust)? };
         let forges = forges(allowed);
         let workflows = workflows(&forges).map_err(|fault| AppError::new("workflows", fault))?;
-        Ok(Self { settings, runtime, queue, forges, workflows, files })
+        Ok(Self { settings, runtime, key_values, queue, forges, workflows, files })
     }
 
     /// A worker on these parts.
@@ -126,6 +128,7 @@ impl App {
         let retention = self.settings.store.retention;
         let options = worker::Options { retention, ..self.settings.worker.clone() };
         Worker::new(self.runtime.clone(), self.queue.clone(), self.workflows.clone(), options)
+            .with_key_values(self.key_values.clone())
     }
 
     /// The dead letters of the store and the queue.
@@ -135,13 +138,19 @@ impl App {
 
     /// Ends cleanly: what was handed to a database file is written.
     pub async fn close(self) {
-        let Self { runtime, queue, workflows, files, .. } = self;
+        let Self { runtime, key_values, queue, workflows, files, .. } = self;
         if let Err(error) = queue.close().await {
             tracing::warn!(%error, "closing the queue failed");
         }
-        drop((runtime, queue, workflows));
+        drop((runtime, key_values, queue, workflows));
         files.close().await;
     }
+}
+
+/// One store by its two ports.
+fn both<S: Store + KeyValueStore>(store: S) -> (Arc<dyn Store>, Arc<dyn KeyValueStore>) {
+    let store = Arc::new(store);
+    (store.clone(), store)
 }
 
 /// A worker holds what it works on, and nothing ahead of that.

@@ -113,7 +113,7 @@ fn refusal(refused: Refused) -> Refusal {
     let why = refused.to_string();
     match refused {
         Refused::UnknownWorkflow(_) => Refusal::new(StatusCode::NOT_FOUND, why),
-        Refused::Misfit(_) => Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, why),
+        Refused::InvalidInput(_) => Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, why),
         Refused::Unavailable(fault) => {
             let again = fault.retry_after.unwrap_or(AGAIN).as_secs().max(1);
             Refusal::new(StatusCode::SERVICE_UNAVAILABLE, why)

@@ -86,7 +86,7 @@ pub struct Disposition {
 /// How long a message waits for a lease that may have been renewed meanwhile, at most.
 const HELD: Duration = Duration::from_secs(60);
 /// How long a message waits for a worker of another version.
-const VERSION: Duration = Duration::from_secs(60);
+pub(super) const VERSION: Duration = Duration::from_secs(60);
 /// How long a run whose execution was not at fault waits.
 pub(super) const SOON: Duration = Duration::from_secs(5);
 

@@ -212,6 +212,7 @@ impl DeadLetters {
         let change = HeadChange {
             status: RunStatus::Failed,
             not_before: None,
+            waiting: None,
             executions: head.executions,
             active: head.active,
             error: head.error.clone(),

@@ -130,7 +130,7 @@ pub(super) fn submitted(came: Result<bool, &Refused>) {
     let outcome = match came {
         Ok(true) => "created",
         Ok(false) => "known",
-        Err(Refused::UnknownWorkflow(_) | Refused::Misfit(_)) => "refused",
+        Err(Refused::UnknownWorkflow(_) | Refused::InvalidInput(_)) => "refused",
         Err(Refused::Unavailable(_) | Refused::Broken(_)) => "unavailable",
     };
     counter!(SUBMITTED, "outcome" => outcome).increment(1);

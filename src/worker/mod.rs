@@ -36,6 +36,7 @@ pub use self::{
     submit::{Refused, Submit, Submitted},
 };
 use crate::{
+    base::key_value::KeyValueStore,
     graph::{Control, Runtime, Told},
     queue::{Delivery, Queue},
     workflows::Registry,
@@ -75,6 +76,7 @@ struct Shared {
     sweeping: Arc<Mutex<Option<Instant>>>,
     /// Held by the removal of old runs. When there were no more last.
     expiring: Arc<Mutex<Option<Instant>>>,
+    key_values: sweep::KeyValues,
 }
 
 impl Worker {
@@ -99,8 +101,17 @@ impl Worker {
             counts: Counts::default(),
             sweeping: Arc::default(),
             expiring: Arc::default(),
+            key_values: sweep::KeyValues::default(),
         };
         Self { shared: Arc::new(shared) }
+    }
+
+    /// The same, whose sweep also removes what has expired in this key-value store. Of several given
+    /// one after the other, the first counts.
+    #[must_use]
+    pub fn with_key_values(self, store: Arc<dyn KeyValueStore>) -> Self {
+        self.shared.key_values.set(store);
+        self
     }
 
     /// The events of the runs it executes, from now on.
@@ -205,6 +216,9 @@ impl Worker {
             && let Ok(alone) = self.shared.expiring.clone().try_lock_owned()
         {
             working.spawn(self.clone().expire(age, alone));
+        }
+        if let Some(expiry) = self.shared.key_values.due() {
+            working.spawn(expiry);
         }
     }
 

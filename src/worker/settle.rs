@@ -186,6 +186,7 @@ impl Worker {
         let change = HeadChange {
             status: RunStatus::Failed,
             not_before: None,
+            waiting: None,
             executions: head.executions + 1,
             active: head.active,
             error: Some(failure.fault.to_string()),

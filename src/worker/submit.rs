@@ -52,7 +52,7 @@ pub enum Refused {
     UnknownWorkflow(String),
     /// The workflow does not take this input, or makes no run of it.
     #[error("{0}")]
-    Misfit(String),
+    InvalidInput(String),
     /// Something it needs is out of reach: asking again may help.
     #[error("{0}")]
     Unavailable(Fault),
@@ -148,11 +148,11 @@ type Input = Arc<serde_json::value::RawValue>;
 async fn admitted(workflow: &Arc<dyn AnyWorkflow>, event: Event) -> Result<Start<Input>, Refused> {
     match workflow.admit(&event).await {
         Ok(Admission::Start(start)) => Ok(start),
-        Ok(Admission::Ignore { reason }) => Err(Refused::Misfit(format!("no run: {reason}"))),
-        Ok(Admission::Cancel { .. }) => {
-            Err(Refused::Misfit("no run: the input asks for an end, not for a run".to_owned()))
-        }
+        Ok(Admission::Ignore { reason }) => Err(Refused::InvalidInput(format!("no run: {reason}"))),
+        Ok(Admission::Cancel { .. }) => Err(Refused::InvalidInput(
+            "no run: the input asks for an end, not for a run".to_owned(),
+        )),
         Err(fault) if fault.is_transient() => Err(Refused::Unavailable(fault)),
-        Err(fault) => Err(Refused::Misfit(fault.message)),
+        Err(fault) => Err(Refused::InvalidInput(fault.message)),
     }
 }

@@ -1,13 +1,16 @@
 //! Runs nobody looks after: their message was lost, their worker died, or their time has come. And
 //! runs nobody asks for any more: retention.
 
-use std::time::Duration;
+use std::{
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+    time::Duration,
+};
 
 use tokio::{sync::OwnedMutexGuard, time::Instant};
 use tracing::{Instrument as _, field::Empty};
 
 use super::{Worker, disposition::Happened, metrics, reach::jittered};
-use crate::graph::Head;
+use crate::{base::key_value::KeyValueStore, graph::Head};
 
 /// Runs that are removed in one step, and steps in one go: removing must not hold up what is
 /// written meanwhile, nor a worker that is to stop.
@@ -15,6 +18,39 @@ const STEP: usize = 100;
 const STEPS: usize = 100;
 /// How often to look for what has outlived its retention, at least and at most.
 const EVERY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(600));
+
+/// How often what has expired is removed from the key-value store: nobody can see it any more.
+const KEY_VALUE_SWEEP_INTERVAL: Duration = Duration::from_secs(600);
+
+/// The key-value store beside the runs, if there is one, and when it is swept next.
+#[derive(Default)]
+pub(super) struct KeyValues {
+    store: OnceLock<Arc<dyn KeyValueStore>>,
+    next: Mutex<Option<Instant>>,
+}
+
+impl KeyValues {
+    pub(super) fn set(&self, store: Arc<dyn KeyValueStore>) {
+        let _ = self.store.set(store);
+    }
+
+    /// The removal of what has expired, when it is time for one.
+    pub(super) fn due(&self) -> Option<impl Future<Output = ()> + Send + use<>> {
+        let store = self.store.get()?.clone();
+        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        if next.is_some_and(|next| Instant::now() < next) {
+            return None;
+        }
+        *next = Some(Instant::now() + jittered(KEY_VALUE_SWEEP_INTERVAL));
+        Some(async move {
+            match store.sweep().await {
+                Ok(0) => {}
+                Ok(values) => tracing::debug!(values, "removed expired key-value entries"),
+                Err(fault) => tracing::warn!(%fault, "removing expired key-value entries failed"),
+            }
+        })
+    }
+}
 
 impl Worker {
     /// Runs to look after, at most so many.

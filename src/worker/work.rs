@@ -14,7 +14,10 @@ use crate::{
     workflows::{Admission, AnyRan, AnyWorkflow, Event, Options, Registry, Start},
 };
 
-use super::{Worker, disposition::Happened};
+use super::{
+    Worker,
+    disposition::{Happened, VERSION},
+};
 
 /// What happened, and what is needed to settle it.
 pub(super) struct Worked {
@@ -251,10 +254,10 @@ impl Worker {
             return self.finished(&head).await.of(&name);
         }
         let Some(workflow) = self.shared.workflows.get(&name) else {
-            return self.foreign(head);
+            return self.foreign(head).await;
         };
         if !workflow.versions().contains(&head.workflow_version) {
-            return self.foreign(head);
+            return self.foreign(head).await;
         }
         let how = ClaimHow { early: reopen.is_some(), reopen: reopen.is_some() || revisit };
         let worked = match runtime.claim(&head.id, how).await {
@@ -288,8 +291,16 @@ impl Worker {
     }
 
     /// A run of another build: of a version, or a whole workflow, that is not here.
-    fn foreign(&self, head: Head) -> Worked {
-        let since = self.shared.runtime.clock.now().since(head.updated_at);
+    async fn foreign(&self, head: Head) -> Worked {
+        let now = self.shared.runtime.clock.now();
+        let since = now.since(head.unknown_since());
+        let longest = self.shared.options.version_wait;
+        if since < longest {
+            let until = now.plus(VERSION.min(longest));
+            if let Err(fault) = self.shared.runtime.await_version(&head, until).await {
+                return Worked::store(&fault);
+            }
+        }
         let error = format!(
             "run {} is of version {} of workflow `{}`, which no worker here continues",
             head.id, head.workflow_version, head.workflow

@@ -19,7 +19,7 @@ use serde_json::value::RawValue;
 
 pub use self::erased::{AnyRan, AnyWorkflow, Asked, Bound, Inspected, Options};
 use crate::{
-    base::{Fault, Result, misfit},
+    base::{Fault, Result, invalid_input},
     graph::{Graph, GraphError, State},
 };
 
@@ -119,14 +119,14 @@ pub trait Workflow: Send + Sync + 'static {
 /// The longest explanation taken over from the JSON parser, in characters.
 const LONGEST: usize = 200;
 
-/// Reads a job's input; a misfit is the sender's mistake.
+/// Reads a job's input; one that does not fit is the sender's mistake.
 ///
 /// # Errors
 /// Permanent, with what was expected.
 pub fn read_input<I: serde::de::DeserializeOwned>(workflow: &str, input: &RawValue) -> Result<I> {
     serde_json::from_str(input.get()).map_err(|error| {
         // What is expected may be long; logs and letters are for people.
-        let why: String = misfit(&error).chars().take(LONGEST).collect();
+        let why: String = invalid_input(&error).chars().take(LONGEST).collect();
         Fault::permanent(format!("the input does not fit workflow `{workflow}`: {why}"))
     })
 }

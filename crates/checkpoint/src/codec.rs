@@ -3,7 +3,8 @@
 use crate::db::DbError;
 use verdict_graph::{
     base::Timestamp,
-    store::{Holder, RunId, RunStatus, StoreError},
+    rules,
+    store::{HeadChange, Holder, RunId, RunStatus, StoreError, Waiting, WaitingFor},
 };
 
 /// A database's failure, as the port tells it.
@@ -44,6 +45,18 @@ pub(super) fn random(bytes: &[u8]) -> Decoded<u128> {
 
 pub(super) fn holder(owner: Option<String>, expires: Option<i64>) -> Option<Holder> {
     Some(Holder { owner: owner?, expires: Timestamp(expires?) })
+}
+
+/// What a run waits for. A kind that this build does not know is none.
+pub(super) fn waiting(status: RunStatus, kind: Option<i64>, text: Option<&str>) -> Option<Waiting> {
+    let kind = WaitingFor::ALL.get(usize::try_from(kind?).ok()?)?;
+    rules::waits_in(status, Some(Waiting::stored(*kind, text)))
+}
+
+/// What a run waits for, as two columns.
+pub(super) fn waiting_columns(change: &HeadChange) -> (Option<i64>, Option<String>) {
+    let waiting = rules::waiting(change);
+    waiting.map(|one| (code(&WaitingFor::ALL, &one.kind()), one.to_text())).unzip()
 }
 
 /// The number of a thing in its list.

@@ -1,4 +1,4 @@
-//! Stores: where runs are kept, behind the engine's store port, and beside each its keyed side.
+//! Stores: where runs are kept, behind the engine's store port, and each a key-value store, too.
 //!
 //! | store | is for | survives |
 //! |---|---|---|
@@ -7,7 +7,8 @@
 //! | `PostgresStore` (feature `postgres`) | any number of machines on one server | what the server survives |
 //! | `FirestoreStore` (feature `firestore`) | any number of machines | the loss of a machine, or of a zone |
 //!
-//! [`Sealed`] is a layer before any of them: what runs hold is encrypted on its way in.
+//! [`Sealed`] is a layer before any of them: what runs hold is encrypted on its way in. So are the
+//! values of the key-value store, by [`SealedKeyValues`].
 //!
 //! What the port promises is decided in one place (`rules`, plain functions over heads), so that
 //! the stores cannot drift apart; what is left to each is to make it one atomic step. The suite in
@@ -29,6 +30,6 @@ mod waves;
 pub use self::firestore::{FirestoreStore, Options as FirestoreOptions, Usage as FirestoreUsage};
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresStore;
-pub use sealed::{KeyRing, Sealed};
+pub use sealed::{KeyRing, Sealed, SealedKeyValues};
 pub use sqlite::SqliteStore;
 pub use verdict_graph::Memory;

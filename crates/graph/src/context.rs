@@ -14,7 +14,7 @@ use super::{
     state::{State, redact},
     store::RunId,
 };
-use crate::base::{Fault, Result, Timestamp, misfit};
+use crate::base::{Fault, Result, Timestamp, invalid_input};
 
 /// A run, as its nodes know it.
 #[derive(Debug, Clone)]
@@ -115,7 +115,7 @@ impl<S: State, D> Context<S, D> {
         let raw = raw
             .ok_or_else(|| Fault::permanent(format!("node `{}` was sent no input", self.node())))?;
         serde_json::from_str(raw.get()).map_err(|e| {
-            let (node, why) = (self.node(), misfit(&e));
+            let (node, why) = (self.node(), invalid_input(&e));
             Fault::permanent(format!("node `{node}` was sent an unfit input: {why}"))
         })
     }
@@ -161,7 +161,7 @@ impl<S: State, D> Context<S, D> {
         let answers = self.answers.iter().flat_map(|answers| answers.iter());
         if let Some((_, value)) = answers.into_iter().find(|(known, _)| known == name) {
             return serde_json::from_str(value.get()).map_err(|e| {
-                let (node, why) = (self.node(), misfit(&e));
+                let (node, why) = (self.node(), invalid_input(&e));
                 Fault::permanent(format!("node `{node}`: the answer to `{name}` is unfit: {why}"))
                     .into()
             });

@@ -71,6 +71,7 @@ impl Journal {
             head: HeadChange {
                 status: RunStatus::Running,
                 not_before: None,
+                waiting: None,
                 executions: head.executions,
                 active: head.active,
                 error: head.error.clone(),

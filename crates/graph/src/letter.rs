@@ -1,52 +1,12 @@
 //! Dead letters, as the store keeps them: the truth about messages that were given up.
 
-use std::{collections::BTreeMap, fmt, str::FromStr};
+use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use super::store::RunId;
+use super::{store::RunId, words::words};
 use crate::base::Timestamp;
-
-/// An enum of plain words: each is spelled one way in settings, listings, metrics and stores.
-macro_rules! words {
-    ($(#[$meta:meta])* $name:ident, $what:literal: $($(#[$doc:meta])* $variant:ident = $word:literal,)+) => {
-        $(#[$meta])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-        pub enum $name {
-            $($(#[$doc])* #[serde(rename = $word)] $variant,)+
-        }
-
-        impl $name {
-            /// All of them. Databases keep their places: only ever add at the end.
-            pub const ALL: [Self; [$($word),+].len()] = [$(Self::$variant),+];
-
-            /// The word used everywhere.
-            pub fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $word,)+
-                }
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(self.as_str())
-            }
-        }
-
-        impl FromStr for $name {
-            type Err = String;
-
-            fn from_str(text: &str) -> Result<Self, Self::Err> {
-                Self::ALL.into_iter().find(|one| one.as_str() == text).ok_or_else(|| {
-                    let words = Self::ALL.map(Self::as_str).join(", ");
-                    format!("`{text}` is no {}; expected one of {words}", $what)
-                })
-            }
-        }
-    };
-}
 
 words! {
     /// Why a message was given up.

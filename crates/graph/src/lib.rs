@@ -51,7 +51,6 @@
 //! ```
 
 pub mod base;
-pub mod budget;
 mod builder;
 mod command;
 mod context;
@@ -80,6 +79,8 @@ pub mod store;
 mod summary;
 mod task;
 pub mod testing;
+mod waiting;
+mod words;
 
 pub use builder::{Graph, GraphBuilder, GraphError};
 pub use command::{Command, END, NodeError, Send};

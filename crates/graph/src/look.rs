@@ -11,11 +11,13 @@ use super::{
     record::{Body, Meta, Record},
     rewind,
     runtime::{Runtime, decode, replay},
+    spec::ClaimHow,
     state::State,
     store::{
-        Append, Cancelled, Head, HeadChange, Hold, Lease, Letter, NewRun, Resumed, RunId,
-        StoredRecord,
+        Append, Cancelled, Claimed, Head, HeadChange, Hold, Lease, Letter, NewRun, Resumed, RunId,
+        RunStatus, StoredRecord,
     },
+    waiting::Waiting,
 };
 use crate::base::{Fault, Result, Timestamp};
 
@@ -109,6 +111,29 @@ impl Runtime {
             Ok((seq, at, meta))
         });
         rows.collect()
+    }
+
+    /// Puts a run whose version no worker here knows off until then, and says so in its head. A run
+    /// that somebody holds, or whose time has not come, or that waits for an answer, stays as it is.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn await_version(&self, head: &Head, until: Timestamp) -> Result<()> {
+        if head.status == RunStatus::Parked && head.not_before.is_none() {
+            return Ok(());
+        }
+        let since = head.unknown_since();
+        let claimed = self.claim(&head.id, ClaimHow { early: false, reopen: false }).await?;
+        let Claimed::Yours(lease, head) = claimed else { return Ok(()) };
+        let change = HeadChange {
+            status: RunStatus::Queued,
+            not_before: Some(until),
+            waiting: Some(Waiting::Version { since }),
+            executions: head.executions,
+            active: head.active,
+            error: head.error.clone(),
+        };
+        self.note((&lease, &head), &[], change, None, false).await.map(drop)
     }
 
     /// Appends records that need no knowledge of the workflow to a run this process has claimed:

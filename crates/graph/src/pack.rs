@@ -6,7 +6,7 @@ use bytes::Bytes;
 use serde::{Serialize, de::DeserializeOwned};
 use zstd::bulk::Compressor;
 
-use crate::base::misfit;
+use crate::base::invalid_input;
 
 const PLAIN: u8 = 0;
 const ZSTD: u8 = 1;
@@ -72,10 +72,10 @@ fn compressed(tools: &mut Tools) -> Option<Vec<u8>> {
 /// What [`pack`] packed.
 pub(super) fn unpack<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
     match bytes.split_first() {
-        Some((&PLAIN, json)) => serde_json::from_slice(json).map_err(|e| misfit(&e)),
+        Some((&PLAIN, json)) => serde_json::from_slice(json).map_err(|e| invalid_input(&e)),
         Some((&ZSTD, rest)) => {
             let json = decompress(rest)?;
-            serde_json::from_slice(&json).map_err(|e| misfit(&e))
+            serde_json::from_slice(&json).map_err(|e| invalid_input(&e))
         }
         Some((tag, _)) => Err(format!("its packing {tag} is unknown to this version")),
         None => Err("it is empty".to_owned()),

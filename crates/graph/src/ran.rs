@@ -10,6 +10,7 @@ use super::{
     record::{Body, Failure, Meta, Outcome, Record},
     state::State,
     store::{HeadChange, Letter, RunStatus},
+    waiting::Waiting,
 };
 use crate::base::{Clock, Timestamp};
 
@@ -63,9 +64,11 @@ impl<S: State> Ran<S> {
         counted: u32,
     ) -> Result<(), Stop> {
         let error = failure.fault.to_string();
+        let waiting = Waiting::after(&failure.fault);
         self.settle(None, |head| {
             head.status = RunStatus::Queued;
             head.not_before = Some(not_before);
+            head.waiting = Some(waiting);
             head.executions += counted;
             head.error = Some(error);
         })

@@ -5,8 +5,8 @@ use std::time::Duration;
 use crate::{
     base::Timestamp,
     store::{
-        Append, Claim, ClaimAs, Claimed, Deleted, FORMAT, Head, Hold, Holder, Lease, Letter,
-        LetterState, NewRun, Resumed, RunFilter, RunStatus, StoreError,
+        Append, Claim, ClaimAs, Claimed, Deleted, FORMAT, Head, HeadChange, Hold, Holder, Lease,
+        Letter, LetterState, NewRun, Resumed, RunFilter, RunStatus, StoreError, Waiting,
     },
 };
 
@@ -26,6 +26,7 @@ pub fn born(new: &NewRun, late: bool, now: Timestamp) -> (Head, Option<Lease>) {
         epoch: 0,
         lease: None,
         not_before: if late { None } else { new.not_before },
+        waiting: None,
         executions: 0,
         active: Duration::ZERO,
         error: None,
@@ -67,6 +68,7 @@ pub fn stop(head: &mut Head, status: RunStatus, now: Timestamp) {
     head.epoch += 1;
     head.lease = None;
     head.not_before = None;
+    head.waiting = None;
     head.updated_at = now;
 }
 
@@ -80,6 +82,7 @@ fn take(head: &mut Head, by: &ClaimAs, now: Timestamp) -> Lease {
     head.lease = Some(Holder { owner: by.owner.clone(), expires: now.plus(by.ttl) });
     head.status = RunStatus::Running;
     head.not_before = None;
+    head.waiting = None;
     head.updated_at = now;
     Lease { run: head.id.clone(), epoch: head.epoch }
 }
@@ -130,11 +133,25 @@ pub fn settled(head: &Head, last: LastBatch, append: &Append) -> Option<Result<u
     moved.then_some(Err(StoreError::Conflict { version: head.version }))
 }
 
+/// What a change lets a run wait for: only one that can be taken up waits.
+pub fn waiting(change: &HeadChange) -> Option<&Waiting> {
+    waits_in(change.status, change.waiting.as_ref())
+}
+
+/// The same for what is stored: an older build, working on the same store, does not clear it.
+pub fn waits_in<T>(status: RunStatus, waiting: Option<T>) -> Option<T> {
+    waiting.filter(|_| WAITING.contains(&status))
+}
+
+/// The statuses in which a run waits for what its head says.
+pub const WAITING: [RunStatus; 2] = [RunStatus::Queued, RunStatus::Parked];
+
 /// Does what the append says to the head. Answers the version after it.
 pub fn append(head: &mut Head, append: &Append, now: Timestamp) -> u64 {
     head.version += append.records.len() as u64;
     head.status = append.head.status;
     head.not_before = append.head.not_before;
+    head.waiting = waiting(&append.head).cloned();
     head.executions = append.head.executions;
     head.active = append.head.active;
     head.error.clone_from(&append.head.error);
@@ -164,6 +181,7 @@ pub fn resume(head: &mut Head, now: Timestamp) -> u64 {
     if head.status == RunStatus::Parked && living(head, now).is_none() {
         head.status = RunStatus::Queued;
         head.not_before = Some(now);
+        head.waiting = None;
     }
     head.version
 }
@@ -209,8 +227,10 @@ pub fn again(letter: &mut Letter, new: &Letter) {
 }
 
 /// Whether the filter lets the run through.
-pub fn listed(head: &Head, filter: &RunFilter) -> bool {
+pub fn listed(head: &Head, filter: &RunFilter, now: Timestamp) -> bool {
+    let waits = || head.waits(now).is_some_and(|why| filter.waiting.contains(&why.kind()));
     (filter.statuses.is_empty() || filter.statuses.contains(&head.status))
+        && (filter.waiting.is_empty() || waits())
         && filter.workflow.as_ref().is_none_or(|workflow| *workflow == head.workflow)
         && filter.subject.as_ref().is_none_or(|subject| head.subject.as_ref() == Some(subject))
         && filter.id_prefix.as_ref().is_none_or(|prefix| head.id.as_str().starts_with(&**prefix))

@@ -19,7 +19,10 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-pub use super::letter::{Letter, LetterFilter, LetterReason, LetterState};
+pub use super::{
+    letter::{Letter, LetterFilter, LetterReason, LetterState},
+    waiting::{Question, Waiting, WaitingFor},
+};
 use crate::base::{Fault, Timestamp, hash_hex};
 
 /// The version of the record format this build writes. Stored in every head.
@@ -178,6 +181,8 @@ pub struct Head {
     pub lease: Option<Holder>,
     /// No claim before this moment, and a sweep looks after it from then on.
     pub not_before: Option<Timestamp>,
+    /// What it waits for; only ever of a `queued` or `parked` run.
+    pub waiting: Option<Waiting>,
     /// Executions that ended in a counted failure.
     pub executions: u32,
     /// Time spent working on it, over all processes.
@@ -188,6 +193,24 @@ pub struct Head {
     pub created_at: Timestamp,
     /// When its head changed last (renewals aside), by the store's clock.
     pub updated_at: Timestamp,
+}
+
+impl Head {
+    /// What it waits for at this time of the store's clock, as listings show it: a run whose worker
+    /// stopped renewing its lease waits for another to take it over.
+    pub fn waits(&self, now: Timestamp) -> Option<Waiting> {
+        let lapsed = self.status == RunStatus::Running
+            && self.lease.as_ref().is_none_or(|holder| holder.expires <= now);
+        if lapsed { Some(Waiting::Lease) } else { self.waiting.clone() }
+    }
+
+    /// Since when no worker knew its version; of one found just now, since its head changed last.
+    pub fn unknown_since(&self) -> Timestamp {
+        match self.waiting {
+            Some(Waiting::Version { since }) => since,
+            _ => self.updated_at,
+        }
+    }
 }
 
 /// Who holds a run, and until when by the store's clock.
@@ -303,6 +326,8 @@ pub struct HeadChange {
     pub status: RunStatus,
     /// The new `not_before`.
     pub not_before: Option<Timestamp>,
+    /// What the run waits for from now on.
+    pub waiting: Option<Waiting>,
     /// The new count of failed executions.
     pub executions: u32,
     /// The new sum of active time.
@@ -374,6 +399,8 @@ pub enum Deleted {
 pub struct RunFilter {
     /// With one of these statuses; empty is any.
     pub statuses: Vec<RunStatus>,
+    /// That wait for one of these, by the store's clock; empty is any, and none.
+    pub waiting: Vec<WaitingFor>,
     /// Of this workflow.
     pub workflow: Option<String>,
     /// About this subject.
@@ -440,7 +467,7 @@ pub trait Store: Send + Sync + 'static {
     async fn open(&self, new: NewRun) -> Result<Opened, StoreError>;
 
     /// Takes the run for a time, if it is free: raises its epoch, sets status `running`, and
-    /// clears `not_before`. A run whose lease has expired is free.
+    /// clears `not_before` and what it waits for. A run whose lease has expired is free.
     async fn claim(&self, claim: Claim) -> Result<Claimed, StoreError>;
 
     /// Keeps the lease for `ttl` from now.
@@ -450,7 +477,7 @@ pub trait Store: Send + Sync + 'static {
     async fn append(&self, append: Append) -> Result<u64, StoreError>;
 
     /// Answers an interrupt, once. The record gets the run's next number; an unleased parked run
-    /// becomes `queued` and due now. A lease, if any, stays. An answer given before is told even
+    /// becomes `queued`, due now, and waits for nothing. A lease, if any, stays. An answer given before is told even
     /// when the run has ended since.
     async fn resume(
         &self,
@@ -460,8 +487,8 @@ pub trait Store: Send + Sync + 'static {
         record: StoredRecord,
     ) -> Result<Resumed, StoreError>;
 
-    /// Stops an unfinished run: appends the record, raises the epoch, drops the lease and
-    /// `not_before`.
+    /// Stops an unfinished run: appends the record, raises the epoch, drops the lease,
+    /// `not_before` and what it waits for.
     async fn cancel(&self, run: &RunId, record: StoredRecord) -> Result<Cancelled, StoreError>;
 
     /// The head alone.

@@ -92,6 +92,10 @@ async fn fitting(args: &Args, app: &App) -> Result<Vec<RunId>, CliError> {
             let message = format!("runs that are {status} are deleted with --force only");
             return Err(CliError::usage(message));
         }
+        if let Some(what) = narrow.waiting.first() {
+            let message = format!("runs that wait for a {what} are deleted with --force only");
+            return Err(CliError::usage(message));
+        }
         if narrow.status.is_empty() {
             narrow.status = RunStatus::ALL.into_iter().filter(|one| one.is_final()).collect();
         }

@@ -5,7 +5,7 @@ use super::{
     narrow::{Narrow, Pages},
     output, row,
 };
-use crate::{app::App, graph::Head};
+use crate::{app::App, base::Timestamp, graph::Head};
 
 /// Which runs, and how to print them.
 #[derive(Debug, clap::Args)]
@@ -31,36 +31,37 @@ pub(super) async fn main(args: &Args, app: &App) -> Result<(), CliError> {
     match args.format {
         Format::Json => {
             let limit = args.limit.unwrap_or(usize::MAX);
-            as_json(Pages::new(app, &args.narrow, limit, after.as_ref())).await
+            let now = app.runtime.clock.now();
+            as_json(Pages::new(app, &args.narrow, limit, after.as_ref()), now).await
         }
         Format::Text => {
             let limit = args.limit.unwrap_or(50);
             // One more, to see whether there are more.
             let pages = Pages::new(app, &args.narrow, limit.saturating_add(1), after.as_ref());
-            as_text(pages, limit).await
+            as_text(pages, limit, app.runtime.clock.now()).await
         }
     }
 }
 
-async fn as_json(mut pages: Pages<'_>) -> Result<(), CliError> {
+async fn as_json(mut pages: Pages<'_>, now: Timestamp) -> Result<(), CliError> {
     let mut array = output::JsonArray::default();
     while let Some(page) = pages.next().await? {
         for head in &page {
-            array.item(&row(head))?;
+            array.item(&row(head, now))?;
         }
     }
     array.end()
 }
 
-async fn as_text(mut pages: Pages<'_>, limit: usize) -> Result<(), CliError> {
+async fn as_text(mut pages: Pages<'_>, limit: usize, now: Timestamp) -> Result<(), CliError> {
     let mut heads = Vec::new();
     while let Some(page) = pages.next().await? {
         heads.extend(page);
     }
     let more = heads.len() > limit;
     heads.truncate(limit);
-    let rows: Vec<_> = heads.iter().map(cells).collect();
-    let head = ["ID", "WORKFLOW", "STATUS", "CREATED", "KEY", "ERROR"];
+    let rows: Vec<_> = heads.iter().map(|head| cells(head, now)).collect();
+    let head = ["ID", "WORKFLOW", "STATUS", "WAITS FOR", "CREATED", "KEY", "ERROR"];
     output::print(&output::table(&head, &rows))?;
     if let Some(last) = heads.last().filter(|_| more) {
         anstream::eprintln!("there are more: --after {}", short(last));
@@ -72,11 +73,12 @@ fn short(head: &Head) -> String {
     head.id.as_str().chars().take(12).collect()
 }
 
-fn cells(head: &Head) -> Vec<String> {
+fn cells(head: &Head, now: Timestamp) -> Vec<String> {
     vec![
         short(head),
         head.workflow.clone(),
         head.status.to_string(),
+        head.waits(now).map(|waits| output::brief(&waits.to_string(), 60)).unwrap_or_default(),
         head.created_at.to_string(),
         output::brief(&head.key, 60),
         head.error.as_deref().map(|error| output::brief(error, 60)).unwrap_or_default(),

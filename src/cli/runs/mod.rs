@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use super::{CliError, Format, output, run, signal};
 use crate::{
     app::App,
-    base::Fault,
+    base::{Fault, Timestamp},
     graph::{Head, RunId, store::RunFilter},
     queue::Decoded,
     workflows::AnyWorkflow,
@@ -89,19 +89,30 @@ async fn found<'a>(app: &'a App, id: &str) -> Result<(Head, &'a Arc<dyn AnyWorkf
     Ok((head, workflow))
 }
 
-/// A run as listings show it.
-fn row(head: &Head) -> Value {
+/// A run as listings show it at this time.
+fn row(head: &Head, now: Timestamp) -> Value {
     json!({
         "id": head.id,
         "workflow": head.workflow,
         "key": head.key,
         "subject": head.subject,
         "status": head.status,
+        "waiting": waiting(head, now),
         "executions": head.executions,
         "created_at": head.created_at.to_string(),
         "updated_at": head.updated_at.to_string(),
         "error": head.error,
     })
+}
+
+/// What it waits for, and until when if it waits for a time.
+fn waiting(head: &Head, now: Timestamp) -> Value {
+    let mut waiting = json!(head.waits(now));
+    let until = head.not_before.filter(|at| at.0 > 0);
+    if let (Value::Object(fields), Some(until)) = (&mut waiting, until) {
+        fields.insert("until".to_owned(), json!(until.to_string()));
+    }
+    waiting
 }
 
 /// Tells the workers; a sweep finds the run all the same if that fails.

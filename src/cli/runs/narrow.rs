@@ -6,7 +6,10 @@ use super::CliError;
 use crate::{
     app::App,
     base::{Fault, Timestamp},
-    graph::{Head, RunId, RunStatus, store::RunFilter},
+    graph::{
+        Head, RunId, RunStatus,
+        store::{RunFilter, WaitingFor},
+    },
 };
 
 /// Runs that fit every one of these.
@@ -15,6 +18,9 @@ pub(super) struct Narrow {
     /// Only with one of these statuses.
     #[arg(long, value_delimiter = ',')]
     pub(super) status: Vec<RunStatus>,
+    /// Only if it waits for one of these: person, time, limit, version, lease.
+    #[arg(long, value_delimiter = ',', value_name = "WHAT")]
+    pub(super) waiting: Vec<WaitingFor>,
     /// Only of this workflow.
     #[arg(long)]
     pub(super) workflow: Option<String>,
@@ -65,6 +71,7 @@ impl<'a> Pages<'a> {
         let old = narrow.older_than.map(|age| (now.minus(age), RunId::last()));
         let filter = RunFilter {
             statuses: narrow.status.clone(),
+            waiting: narrow.waiting.clone(),
             workflow: narrow.workflow.clone(),
             subject: narrow.subject.clone(),
             id_prefix: None,

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{CliError, Format, found, output, row};
-use crate::{app::App, workflows::Inspected};
+use crate::{app::App, base::Timestamp, workflows::Inspected};
 
 /// Which run, as of when, and how to print it.
 #[derive(Debug, clap::Args)]
@@ -26,13 +26,13 @@ pub(super) async fn main(args: &Args, app: &App) -> Result<(), CliError> {
     }
     let seen = workflow.inspect(&app.runtime, &head.id).await?;
     match args.format {
-        Format::Json => output::print_json(&as_json(&seen)),
-        Format::Text => output::print(&as_text(&seen)),
+        Format::Json => output::print_json(&as_json(&seen, app.runtime.clock.now())),
+        Format::Text => output::print(&as_text(&seen, app.runtime.clock.now())),
     }
 }
 
-fn as_json(seen: &Inspected) -> Value {
-    let mut value = row(&seen.head);
+fn as_json(seen: &Inspected, now: Timestamp) -> Value {
+    let mut value = row(&seen.head, now);
     let pending = seen
         .pending
         .iter()
@@ -56,7 +56,7 @@ fn as_json(seen: &Inspected) -> Value {
     value
 }
 
-fn as_text(seen: &Inspected) -> String {
+fn as_text(seen: &Inspected, now: Timestamp) -> String {
     let head = &seen.head;
     let mut lines = vec![
         format!("run       {}", head.id),
@@ -67,6 +67,7 @@ fn as_text(seen: &Inspected) -> String {
         format!("updated   {}", head.updated_at),
         format!("timings   {}", seen.timings.line()),
     ];
+    lines.extend(head.waits(now).map(|waits| format!("waits for {waits}")));
     lines.extend(head.subject.iter().map(|subject| format!("subject   {subject}")));
     lines.extend(head.not_before.filter(|at| at.0 > 0).map(|at| format!("due       {at}")));
     lines.extend(head.lease.iter().map(|lease| format!("held by   {}", lease.owner)));

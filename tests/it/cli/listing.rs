@@ -1,7 +1,10 @@
 //! `verdict runs list`, `show` and `history`.
 
 use serde_json::{Value, json};
-use verdict::graph::store::{NewRun, RunFilter, RunStatus};
+use verdict::{
+    base::Timestamp,
+    graph::store::{NewRun, Question, RunFilter, RunStatus, Waiting},
+};
 
 use super::{on_every_store, site::Site};
 use crate::store::harness::{about, run};
@@ -65,6 +68,7 @@ async fn shows_a_run_from_another_process(site: &Site) {
     let (_repo, id) = site.reviewed();
     let shown = site.runs(&["show", &id[..8], "--format", "json"]).json();
     assert_eq!((&shown["id"], &shown["status"]), (&json!(id), &json!("completed")));
+    assert_eq!(shown.get("waiting"), Some(&Value::Null));
     assert_eq!(shown["pending"], json!([]));
     assert_eq!(
         shown["state"]["judgement"]["findings"].as_array().map(Vec::len),
@@ -95,7 +99,52 @@ async fn shows_a_run_from_another_process(site: &Site) {
     assert_eq!(done.stderr.trim(), format!("verdict: run {id} has ended (completed)"));
 }
 
-on_every_store!(lists_by_every_filter_and_in_pages, shows_a_run_from_another_process);
+/// E24: what runs wait for, listed and filtered as text and as JSON.
+async fn lists_what_runs_wait_for(site: &Site) {
+    let question = |id: &str| Question { id: id.into(), title: "Publish 3 findings?".into() };
+    let asks = Waiting::Person { interrupts: vec![question("2.0.ask")], more: 2 };
+    let quota = Waiting::Time { reason: Some("the quota is used up".into()) };
+    let asked = site.waits(run("asked"), asks, None).await;
+    let until = Timestamp(4_000_000_000_000);
+    let timed = site.waits(run("timed"), quota, Some(until)).await;
+    site.waits(run("limited"), Waiting::Limit, Some(until)).await;
+    let done = site.made(run("done"), RunStatus::Completed).await;
+
+    let rows = site.listed(&["--waiting", "person"]);
+    let [row] = &rows[..] else { panic!("{rows:?}") };
+    assert_eq!(row["id"], json!(asked));
+    let interrupts = json!([{"id": "2.0.ask", "title": "Publish 3 findings?"}]);
+    assert_eq!(row["waiting"], json!({"for": "person", "interrupts": interrupts, "more": 2}));
+    let rows = site.listed(&["--waiting", "time"]);
+    let [row] = &rows[..] else { panic!("{rows:?}") };
+    let waiting = json!({
+        "for": "time",
+        "reason": "the quota is used up",
+        "until": "2096-10-02T07:06:40.000Z",
+    });
+    assert_eq!((&row["id"], &row["waiting"]), (&json!(timed), &waiting));
+    assert_eq!(site.listed(&["--waiting", "time,limit", "--status", "parked"]).len(), 2);
+    assert_eq!(site.listed(&["--waiting", "version"]).len(), 0);
+    let all = site.listed(&[]);
+    let row = all.iter().find(|row| row["id"] == json!(done)).unwrap();
+    assert_eq!(row["waiting"], Value::Null);
+
+    let text = site.runs(&["list", "--waiting", "person"]).stdout;
+    assert!(text.contains("WAITS FOR"), "{text}");
+    assert!(text.contains("person: 2.0.ask Publish 3 findings?; 2 more"), "{text}");
+    let refused = site.runs(&["list", "--waiting", "weekend"]);
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.stderr.contains("person, time, limit, version, lease"), "{}", refused.stderr);
+    let refused = site.runs(&["delete", "--waiting", "person", "--yes"]);
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.stderr.contains("--force"), "{}", refused.stderr);
+}
+
+on_every_store!(
+    lists_by_every_filter_and_in_pages,
+    shows_a_run_from_another_process,
+    lists_what_runs_wait_for,
+);
 
 /// More than are read at once.
 #[tokio::test]

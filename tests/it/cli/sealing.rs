@@ -5,8 +5,8 @@ use std::sync::Arc;
 use verdict::{
     checkpoint::{KeyRing, Sealed},
     graph::store::{
-        Append, HeadChange, Hold, Letter, NewRun, Resumed, RunFilter, RunStatus, Store,
-        StoredRecord,
+        Append, HeadChange, Hold, Letter, NewRun, Question, Resumed, RunFilter, RunStatus, Store,
+        StoredRecord, Waiting, WaitingFor,
     },
 };
 
@@ -54,6 +54,16 @@ async fn fill(store: &dyn Store) {
     assert_eq!(answered, Resumed::Accepted(4));
     store.cancel(&id("a"), marked()).await.unwrap();
     store.put_letter(marked_letter("alone")).await.unwrap();
+    let question = Question { id: "1.0.ask".into(), title: MARKER.into() };
+    for (name, waiting) in [
+        ("asks", Waiting::Person { interrupts: vec![question], more: 0 }),
+        ("parks", Waiting::Time { reason: Some(MARKER.into()) }),
+    ] {
+        let lease = store.open(NewRun { claim: Some(by("h")), ..run(name) }).await.unwrap().lease;
+        let head = HeadChange { status: RunStatus::Parked, waiting: Some(waiting), ..change() };
+        let op = Append { head, hold: Hold::Release, ..append(&lease.unwrap(), 1, &[]) };
+        store.append(op).await.unwrap();
+    }
 }
 
 fn marked_letter(id: &str) -> Letter {
@@ -78,7 +88,13 @@ async fn check(store: &dyn Store) {
             (MARKER.as_bytes(), "marker-c0ffee broke")
         );
     }
-    let heads = store.list(&RunFilter::default()).await.unwrap();
+    for kind in [WaitingFor::Person, WaitingFor::Time] {
+        let filter = RunFilter { waiting: vec![kind], ..RunFilter::default() };
+        let waiting = store.list(&filter).await.unwrap()[0].waiting.clone().unwrap();
+        assert!(waiting.to_string().ends_with(MARKER), "{waiting}");
+    }
+    let subject = RunFilter { id_prefix: Some(id("a").to_string()), ..RunFilter::default() };
+    let heads = store.list(&subject).await.unwrap();
     assert_eq!(heads[0].error.as_deref(), Some(MARKER));
 }
 
@@ -95,7 +111,9 @@ async fn nothing_sealed_can_be_found_in_the_database(site: &Site) {
     check(&sealed).await;
     assert!(!shows_the_marker(site).await);
     // The same without keys: what is looked for can be found.
-    site.store.delete(&id("a")).await.unwrap();
+    for name in ["a", "asks", "parks"] {
+        site.store.delete(&id(name)).await.unwrap();
+    }
     for name in ["alone", "with the append"] {
         site.store.settle_letter(name, verdict::graph::store::LetterState::Replayed).await.unwrap();
     }
@@ -109,7 +127,9 @@ async fn keys_come_and_go(site: &Site) {
     fill(&*site.store).await;
     let first = behind(&site.store, OLD);
     check(&first).await;
-    site.store.delete(&id("a")).await.unwrap();
+    for name in ["a", "asks", "parks"] {
+        site.store.delete(&id(name)).await.unwrap();
+    }
     fill(&first).await;
     let both = behind(&site.store, &format!("{NEW}\n{OLD}\n"));
     check(&both).await;

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::Value;
 use verdict::{
+    base::Timestamp,
     checkpoint::{PostgresStore, SqliteStore},
     db::{Postgres, PostgresOptions, Sqlite},
-    graph::store::{Append, HeadChange, Hold, NewRun, RunStatus, Store},
+    graph::store::{Append, HeadChange, Hold, NewRun, RunStatus, Store, Waiting},
 };
 
 use crate::{
@@ -159,7 +160,7 @@ impl Site {
                 }
             }
             Place::Postgres(database, _) => {
-                for table in ["run", "record", "ask", "letter"] {
+                for table in ["run", "record", "ask", "letter", "key_value"] {
                     let sql = format!("SELECT to_jsonb(t) #>> '{{}}' FROM verdict.{table} AS t");
                     for row in database.ask(&sql).await {
                         let row: String = sqlx::Row::get(&row, 0);
@@ -168,7 +169,9 @@ impl Site {
                 }
             }
             Place::Firestore(server) => {
-                for collection in ["runs", "records", "asks", "parts", "letters", "subjects"] {
+                let collections =
+                    ["runs", "records", "asks", "parts", "letters", "subjects", "key_values"];
+                for collection in collections {
                     for document in server.documents(collection).await {
                         decoded(&document, &mut raw);
                     }
@@ -180,13 +183,30 @@ impl Site {
 
     /// A run in this status, made past the command line.
     pub async fn made(&self, new: NewRun, status: RunStatus) -> String {
+        let head = HeadChange { status, ..harness::change() };
+        self.made_with(new, head).await
+    }
+
+    /// A parked run that waits for this, made the same way.
+    pub async fn waits(
+        &self,
+        new: NewRun,
+        waiting: Waiting,
+        not_before: Option<Timestamp>,
+    ) -> String {
+        let (status, waiting) = (RunStatus::Parked, Some(waiting));
+        let head = HeadChange { status, not_before, waiting, ..harness::change() };
+        self.made_with(new, head).await
+    }
+
+    async fn made_with(&self, new: NewRun, head: HeadChange) -> String {
         let id = new.id.to_string();
         let claim = Some(harness::by("holder"));
         let opened = self.store.open(NewRun { claim, ..new }).await.unwrap();
         let lease = opened.lease.unwrap();
-        if status != RunStatus::Running {
+        if head.status != RunStatus::Running {
             let append = Append {
-                head: HeadChange { status, ..harness::change() },
+                head,
                 hold: Hold::Release,
                 ..harness::append(&lease, opened.head.version, &["end"])
             };

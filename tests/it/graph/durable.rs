@@ -323,6 +323,7 @@ async fn a_repeated_append_is_one() {
         let change = HeadChange {
             status: RunStatus::Queued,
             not_before: None,
+            waiting: None,
             executions: 1,
             active: std::time::Duration::ZERO,
             error: None,

@@ -4,7 +4,8 @@ use serde_json::json;
 use verdict::{
     base::{Fault, Timestamp},
     graph::{
-        Context, END, Execute, NodeError, ReopenFrom, RetryPolicy, RunStatus, Stop, store::Resumed,
+        Context, END, Execute, NodeError, ReopenFrom, RetryPolicy, RunStatus, Stop,
+        store::{Question, Resumed, Waiting},
         testing::Faults,
     },
 };
@@ -50,7 +51,12 @@ async fn several_are_answered_by_id_in_any_order() {
         let graph = asking();
         let id = bench.open(&graph).await;
         assert!(waits(&bench.run(&graph, &id).await.stop));
-        assert_eq!(bench.head(&id).await.status, RunStatus::Parked);
+        let head = bench.head(&id).await;
+        assert_eq!(head.status, RunStatus::Parked);
+        let question = |id: &str, title: &str| Question { id: id.into(), title: title.into() };
+        let interrupts =
+            vec![question("2.0.ask", r#"{"from":"a"}"#), question("2.2.ask", r#"{"from":"c"}"#)];
+        assert_eq!(head.waiting, Some(Waiting::Person { interrupts, more: 0 }));
         let elsewhere = bench.elsewhere().await;
         let (_, seen) = elsewhere.inspect::<Words>(&id).await.unwrap();
         let open: Vec<_> =
@@ -349,6 +355,7 @@ async fn a_parked_task_wakes_at_its_time() {
         assert_eq!(bench.run(&graph, &id).await.stop, Stop::Waiting(Some(until)));
         let head = bench.head(&id).await;
         assert_eq!((head.status, head.not_before), (RunStatus::Parked, Some(until)));
+        assert_eq!(head.waiting, Some(Waiting::Time { reason: Some("tomorrow".to_owned()) }));
         assert_eq!(bench.run(&graph, &id).await.stop, Stop::Waiting(Some(until)));
         bench.pass(MINUTE).await;
         let due = bench.runtime.store.due(std::time::Duration::ZERO, 10).await.unwrap();
@@ -370,4 +377,64 @@ async fn a_rewind_forgets_parking() {
     bench.run(&graph, &id).await;
     let ran = bench.reopen(&graph, &id, ReopenFrom::Node("a".to_owned())).await;
     assert_eq!(ran.stop, Stop::Completed);
+}
+
+/// E24: what a run waits for is in its head: bounded, and only for as long as it waits. A limit that somebody else has set is told from a time.
+#[tokio::test]
+async fn the_head_says_what_the_run_waits_for() {
+    on_each(async |bench| {
+        let ask_many = |context: Ctx| async move {
+            let name = format!("{}-{}", context.node(), context.index());
+            let request = json!({"question": format!("{name}?"), "draft": {"secret": "hunter2"}});
+            context.interrupt::<u8>(&name, &request).map(|_| Add::Level(1))
+        };
+        let mut graph = Builder::new();
+        graph.node("ingest", say);
+        for n in 0..20 {
+            let name = n.to_string();
+            graph.node(&name, ask_many);
+            graph.edge("ingest", &name).edge(&name, END);
+        }
+        graph.entry("ingest");
+        let graph = graph.compile().unwrap();
+        let id = bench.open(&graph).await;
+        assert_eq!(bench.head(&id).await.waiting, None);
+        assert!(waits(&bench.run(&graph, &id).await.stop));
+        let Some(Waiting::Person { interrupts, more }) = bench.head(&id).await.waiting else {
+            panic!()
+        };
+        assert_eq!((interrupts.len(), more), (8, 12));
+        assert!(interrupts.iter().all(|asked| asked.title.ends_with('?')), "{interrupts:?}");
+        bench.answer(&id, &interrupts[3].id, 7).await;
+        assert_eq!(bench.head(&id).await.waiting, None, "it is to be taken up again");
+        assert!(waits(&bench.run(&graph, &id).await.stop));
+        let waiting = bench.head(&id).await.waiting;
+        assert!(matches!(waiting, Some(Waiting::Person { more: 11, .. })), "{waiting:?}");
+
+        // What is sensitive is shown nowhere, so it is not in the head.
+        let secret = |context: Ctx| async move {
+            context.interrupt::<u8>("key", &json!({"secret": "hunter2"})).map(|_| Add::Level(1))
+        };
+        let graph = diamond().replace("a", secret).unwrap();
+        let id = bench.open(&graph).await;
+        assert!(waits(&bench.run(&graph, &id).await.stop));
+        let waiting = bench.head(&id).await.waiting.unwrap().to_string();
+        assert_eq!(waiting, r#"person: 2.0.key {"secret":"[redacted]"}"#);
+
+        let calls = Calls::default();
+        let limited = Fault::transient("slow down").after(MINUTE);
+        let graph = calls.failing(&diamond(), "b", 1, limited);
+        let once = graph.tune("b", |node| {
+            node.retry(RetryPolicy::none());
+        });
+        let graph = once.unwrap();
+        let id = bench.open(&graph).await;
+        let mut ran = bench.run(&graph, &id).await;
+        let Stop::Failed(failure) = ran.stop.clone() else { panic!("{:?}", ran.stop) };
+        ran.retry_later(&failure, START.plus(MINUTE)).await.unwrap();
+        assert_eq!(bench.head(&id).await.waiting, Some(Waiting::Limit));
+        let ran = bench.run(&graph, &id).await;
+        assert_eq!((ran.stop, bench.head(&id).await.waiting), (Stop::Completed, None));
+    })
+    .await;
 }

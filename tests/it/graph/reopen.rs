@@ -4,7 +4,7 @@ use verdict::{
     base::Fault,
     graph::{
         Ended, Failure, Meta, Outcome, Redo, ReopenFrom, RetryPolicy, RunStatus, Stop, Timings,
-        store::{Letter, LetterReason, LetterState},
+        store::{Letter, LetterReason, LetterState, Waiting},
     },
 };
 
@@ -58,6 +58,7 @@ async fn only_what_failed_is_tried_again() {
             let head = bench.head(&id).await;
             assert_eq!((head.status, head.executions), (RunStatus::Queued, execution));
             assert_eq!((head.not_before, head.lease), (Some(START.plus(MINUTE)), None));
+            assert_eq!(head.waiting, Some(Waiting::Time { reason: None }));
             assert_eq!(head.error.as_deref(), Some("down"));
         }
         let ran = bench.run(&graph, &id).await;

@@ -4,7 +4,7 @@ use std::{pin::pin, time::Duration};
 
 use futures_util::FutureExt;
 use verdict::{
-    base::keyed::{Budget, Keyed},
+    base::key_value::{KeyValueStore, MAX_VALUE_BYTES},
     checkpoint::SqliteStore,
     db::{Sqlite, SqliteOptions},
     queue::{
@@ -42,11 +42,11 @@ async fn shares_its_file_with_a_store() {
         Sqlite::open(folder.path().join("verdict.db"), SqliteOptions::default()).await.unwrap();
     let store = &SqliteStore::new(db.clone());
     let queue = &Embedded::open(db, Options::default());
-    let life = Duration::from_secs(60);
+    let ttl = Duration::from_secs(60);
     let stored = (0..EACH).map(|n| async move {
-        store.put("space", &n.to_string(), vec![1; 100].into(), life).await.unwrap();
-        let budget = Budget { capacity: 1.0, per_second: 1.0 };
-        store.spend("space", "bucket", 2.0, budget).await.unwrap_err();
+        store.put("space", &n.to_string(), vec![1; 100].into(), ttl).await.unwrap();
+        let large = vec![1; MAX_VALUE_BYTES + 1].into();
+        store.put("space", "large", large, ttl).await.unwrap_err();
     });
     let queued = (0..EACH).map(|n| async move {
         queue.publish(Message::new(n.to_string()), Duration::ZERO).await.unwrap();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use verdict::graph::store::{
-    Append, HeadChange, Hold, Lease, NewRun, Resumed, RunStatus, StoreError, StoredRecord,
+    Append, HeadChange, Hold, Lease, NewRun, Resumed, RunStatus, StoreError, StoredRecord, Waiting,
 };
 
 use super::harness::*;
@@ -18,6 +18,7 @@ pub async fn sets_the_head_and_keeps_every_byte(place: &Place) {
     let head = HeadChange {
         status: RunStatus::Parked,
         not_before: Some(place.now().plus(SECOND)),
+        waiting: Some(Waiting::Limit),
         executions: 3,
         active: Duration::new(5, 123_456_789),
         error: Some("ö\0x".into()),
@@ -27,6 +28,7 @@ pub async fn sets_the_head_and_keeps_every_byte(place: &Place) {
     assert_eq!(place.records("a").await[1..], records);
     let after = place.head("a").await;
     assert_eq!((after.status, after.not_before), (head.status, head.not_before));
+    assert_eq!(after.waiting, head.waiting);
     assert_eq!((after.executions, after.active, after.error), (3, head.active, head.error));
     assert_eq!((after.version, after.epoch, after.updated_at), (4, 1, place.now()));
     assert_eq!(after.lease.unwrap().expires, place.now().plus(TTL), "and the lease is renewed");

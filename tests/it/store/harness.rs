@@ -13,8 +13,10 @@ use sqlx::Connection as _;
 use tempfile::TempDir;
 use tokio::sync::Mutex as AsyncMutex;
 use verdict::{
-    base::{Clock, ManualClock, Timestamp, keyed::Keyed},
-    checkpoint::{FirestoreStore, KeyRing, Memory, PostgresStore, Sealed, SqliteStore},
+    base::{Clock, ManualClock, Timestamp, key_value::KeyValueStore},
+    checkpoint::{
+        FirestoreStore, KeyRing, Memory, PostgresStore, Sealed, SealedKeyValues, SqliteStore,
+    },
     db::{Postgres, PostgresOptions, Sqlite, SqliteOptions},
     graph::store::{
         Append, Claim, ClaimAs, Claimed, Head, HeadChange, Hold, Lease, Letter, LetterReason,
@@ -32,10 +34,10 @@ pub const SECOND: Duration = Duration::from_secs(1);
 pub const ODD: &str = "\0\u{1}\u{7f}\t\r\n\"'\\`$%/.~*[]<>&=; \u{85}\u{a0}\u{ad}ß\u{301}é\u{200b}\u{200e}\
     \u{202e}\u{2028}\u{2029}\u{2066}\u{feff}\u{e000}\u{fffd}\u{ffff}\u{1f469}\u{200d}\u{1f680}\u{10ffff}";
 
-/// A store to test, its keyed side, and its time.
+/// A store to test, by both its ports, and its time.
 pub struct Place {
     pub store: Arc<dyn Store>,
-    pub keyed: Arc<dyn Keyed>,
+    pub key_values: Arc<dyn KeyValueStore>,
     clock: Clock,
     hand: ManualClock,
     /// Tells a clock elsewhere what time it is.
@@ -117,7 +119,7 @@ pub async fn memory() -> Place {
     let (clock, hand) = Clock::manual(START);
     let store = Arc::new(Memory::new(clock.clone()));
     let close = Box::new(|| -> LocalBoxFuture<'static, ()> { Box::pin(async {}) });
-    Place { keyed: store.clone(), store, clock, hand, tell: None, close, _keep: Box::new(()) }
+    Place { key_values: store.clone(), store, clock, hand, tell: None, close, _keep: Box::new(()) }
 }
 
 pub async fn sqlite_file() -> Place {
@@ -129,7 +131,15 @@ pub async fn sqlite_file() -> Place {
         let db = db.clone();
         Box::pin(async move { db.close().await.unwrap() })
     });
-    Place { keyed: store.clone(), store, clock, hand, tell: None, close, _keep: Box::new(folder) }
+    Place {
+        key_values: store.clone(),
+        store,
+        clock,
+        hand,
+        tell: None,
+        close,
+        _keep: Box::new(folder),
+    }
 }
 
 /// Behind the layer that encrypts.
@@ -144,7 +154,9 @@ pub async fn sealed_file() -> Place {
 
 fn sealed(place: Place) -> Place {
     let keys = KeyRing::parse(&format!("new:{}, old:{}", "1f".repeat(32), "2e".repeat(32)));
-    Place { store: Arc::new(Sealed::new(place.store, keys.unwrap())), ..place }
+    let keys = Arc::new(keys.unwrap());
+    let key_values = Arc::new(SealedKeyValues::new(place.key_values, keys.clone()));
+    Place { store: Arc::new(Sealed::new(place.store, keys)), key_values, ..place }
 }
 
 /// On a database of its own, with a clock that stands still.
@@ -197,7 +209,15 @@ async fn on_postgres(
             database.finish().await;
         })
     });
-    Place { keyed: store.clone(), store, clock, hand, tell: Some(tell), close, _keep: Box::new(()) }
+    Place {
+        key_values: store.clone(),
+        store,
+        clock,
+        hand,
+        tell: Some(tell),
+        close,
+        _keep: Box::new(()),
+    }
 }
 
 pub async fn firestore_emulator() -> Place {
@@ -205,7 +225,7 @@ pub async fn firestore_emulator() -> Place {
     let (clock, hand) = Clock::manual(START);
     let store = Arc::new(open_firestore(&server, Some(clock.clone())).await);
     let close = Box::new(|| -> LocalBoxFuture<'static, ()> { Box::pin(async {}) });
-    Place { keyed: store.clone(), store, clock, hand, tell: None, close, _keep: Box::new(()) }
+    Place { key_values: store.clone(), store, clock, hand, tell: None, close, _keep: Box::new(()) }
 }
 
 /// A store in the server's project, which tells the time by `clock`, if any.
@@ -262,6 +282,7 @@ pub fn change() -> HeadChange {
     HeadChange {
         status: RunStatus::Running,
         not_before: None,
+        waiting: None,
         executions: 0,
         active: Duration::ZERO,
         error: None,

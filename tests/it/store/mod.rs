@@ -8,7 +8,7 @@ mod claim;
 mod due;
 mod firestore;
 pub mod harness;
-mod keyed;
+mod key_value;
 mod letters;
 mod list;
 mod model;
@@ -21,6 +21,7 @@ mod remove;
 mod resume;
 mod sealed;
 mod sqlite;
+mod waiting;
 mod whole;
 
 macro_rules! suite {
@@ -104,13 +105,19 @@ suite! {
         are_filtered_the_newest_first
         are_written_with_the_append_or_not_at_all
         odd_characters_survive_in_heads_and_letters;
-    keyed:
-        keeps_a_value_for_its_life
-        a_claim_has_one_winner
-        a_budget_is_shared
-        a_budget_refuses_what_it_can_never_grant
+    key_value:
+        keeps_a_value_until_it_expires
+        of_those_who_put_if_absent_one_wins
+        a_write_is_done_only_over_what_it_expects
+        a_rate_limit_is_shared
+        a_rate_limit_refuses_what_it_can_never_grant
         refuses_large_values
-        sweeps_what_has_ended;
+        sweeps_what_has_expired;
+    waiting:
+        is_written_with_the_append_and_listed
+        ends_with_a_claim_an_answer_and_a_stop
+        a_lapsed_lease_is_waited_for
+        is_listed_in_pages_and_with_every_other_filter;
     race:
         openings_of_one_subject_leave_one_unfinished
         opening_one_run_makes_it_once

@@ -7,10 +7,10 @@ use bytes::Bytes;
 use futures_util::future::join_all;
 use proptest::{collection::vec, option, prelude::*, sample::select, test_runner::TestCaseError};
 use verdict::{
-    base::keyed::Budget,
+    base::{RateLimit, RateLimiter},
     graph::store::{
         Append, Claim, Claimed, HeadChange, Hold, Lease, Letter, LetterFilter, LetterState, NewRun,
-        RunFilter, RunStatus,
+        Question, RunFilter, RunStatus, Waiting, WaitingFor,
     },
 };
 
@@ -33,6 +33,7 @@ struct Write {
     records: u8,
     status: RunStatus,
     wait: Option<u8>,
+    waiting: Option<WaitingFor>,
     asks: bool,
     letter: Option<u8>,
     releases: bool,
@@ -54,10 +55,10 @@ enum Step {
     Confirm(u8),
     Settle(Vec<(u8, LetterState)>),
     Put(Vec<(u8, u8)>),
-    Take(Vec<(u8, u8)>),
-    Spend(Vec<u8>),
+    PutIfAbsent(Vec<(u8, u8)>),
+    Acquire(Vec<u8>),
     Sweep,
-    List(Option<u8>, Vec<RunStatus>, usize),
+    List(Option<u8>, Vec<RunStatus>, Vec<WaitingFor>, usize),
     Due(u8, usize),
     Pass(u8),
 }
@@ -68,6 +69,7 @@ fn step() -> impl Strategy<Value = Step> {
     let wait = || option::of(0..9_u8);
     let status = || select(RunStatus::ALL.to_vec());
     let state = || select(vec![LetterState::Open, LetterState::Replayed, LetterState::Discarded]);
+    let kind = || select(WaitingFor::ALL.to_vec());
     let index = any::<prop::sample::Index>;
     let open =
         (name(), option::of(0..2_u8), 0..4_i64, wait(), any::<bool>(), option::of(any::<bool>()))
@@ -82,20 +84,14 @@ fn step() -> impl Strategy<Value = Step> {
     let off = prop_oneof![5 => Just(0_i8), 1 => -1..3_i8];
     let records = prop_oneof![1 => Just(0_u8), 2 => 1..11_u8];
     let write = (
-        (index(), off, records, status(), wait()),
+        (index(), off, records, status(), wait(), option::of(kind())),
         (any::<bool>(), option::weighted(0.2, letter()), any::<bool>(), prop::bool::weighted(0.3)),
     )
-        .prop_map(|((lease, off, records, status, wait), (asks, letter, releases, again))| Write {
-            lease,
-            off,
-            records,
-            status,
-            wait,
-            asks,
-            letter,
-            releases,
-            again,
-        });
+        .prop_map(
+            |((lease, off, records, status, wait, waiting), (asks, letter, releases, again))| {
+                Write { lease, off, records, status, wait, waiting, asks, letter, releases, again }
+            },
+        );
     prop_oneof![
         6 => vec(open, 1..5).prop_map(Step::Open),
         5 => vec((name(), any::<bool>(), any::<bool>()), 1..5).prop_map(Step::Claim),
@@ -109,11 +105,11 @@ fn step() -> impl Strategy<Value = Step> {
         1 => letter().prop_map(Step::Confirm),
         1 => vec((letter(), state()), 1..3).prop_map(Step::Settle),
         1 => vec((name(), 0..9_u8), 1..10).prop_map(Step::Put),
-        1 => vec((name(), 0..9_u8), 1..4).prop_map(Step::Take),
-        1 => vec(0..9_u8, 1..4).prop_map(Step::Spend),
+        1 => vec((name(), 0..9_u8), 1..4).prop_map(Step::PutIfAbsent),
+        1 => vec(0..9_u8, 1..4).prop_map(Step::Acquire),
         1 => Just(Step::Sweep),
-        2 => (option::of(0..2_u8), vec(status(), 0..3), 0..4_usize)
-            .prop_map(|(subject, statuses, limit)| Step::List(subject, statuses, limit)),
+        3 => (option::of(0..2_u8), vec(status(), 0..3), vec(kind(), 0..3), 0..4_usize)
+            .prop_map(|(subject, statuses, kinds, limit)| Step::List(subject, statuses, kinds, limit)),
         2 => (0..9_u8, 0..4_usize).prop_map(|(margin, limit)| Step::Due(margin, limit)),
         3 => (0..9_u8).prop_map(Step::Pass),
     ]
@@ -174,6 +170,8 @@ impl Known {
             head: HeadChange {
                 status: write.status,
                 not_before: write.wait.map(|wait| memory.now().plus(seconds(wait))),
+                // No append says that it waits for a lease.
+                waiting: write.waiting.filter(|kind| *kind != WaitingFor::Lease).map(waiting),
                 executions: u32::from(write.records),
                 active: Duration::from_nanos(u64::from(write.records)),
                 error: write.asks.then(|| "error".to_owned()),
@@ -183,6 +181,15 @@ impl Known {
             hold: if write.releases { Hold::Release } else { Hold::Keep(seconds(5)) },
             ..append(&lease, version.saturating_add_signed(write.off.into()), &records)
         }
+    }
+}
+
+fn waiting(kind: WaitingFor) -> Waiting {
+    let question = || Question { id: "0".into(), title: "which?".into() };
+    match kind {
+        WaitingFor::Person => Waiting::Person { interrupts: vec![question()], more: 1 },
+        WaitingFor::Time => Waiting::Time { reason: Some("because".into()) },
+        other => Waiting::stored(other, None),
     }
 }
 
@@ -235,7 +242,7 @@ async fn in_order<T>(
 
 /// Does the step; answers what was answered, in words, and adds the leases it won to `won`.
 async fn does(place: &Place, ready: &Ready, won: &mut Vec<Lease>) -> String {
-    let (store, keyed) = (&place.store, &place.keyed);
+    let (store, key_values) = (&place.store, &place.key_values);
     let name = |n: &u8| id(&n.to_string());
     match &ready.step {
         Step::Open(opens) => {
@@ -299,31 +306,39 @@ async fn does(place: &Place, ready: &Ready, won: &mut Vec<Lease>) -> String {
         Step::Put(puts) => {
             debug(
                 place,
-                puts.iter().map(|(n, life)| async move {
-                    keyed.put("s", &n.to_string(), vec![*life].into(), seconds(*life)).await
+                puts.iter().map(|(n, ttl)| async move {
+                    key_values.put("s", &n.to_string(), vec![*ttl].into(), seconds(*ttl)).await
                 }),
             )
             .await
         }
-        Step::Take(takes) => {
+        Step::PutIfAbsent(puts) => {
             debug(
                 place,
-                takes.iter().map(|(n, life)| async move {
-                    keyed.claim("s", &n.to_string(), vec![*life].into(), seconds(*life)).await
+                puts.iter().map(|(n, ttl)| async move {
+                    let value = vec![*ttl].into();
+                    key_values.put_if_absent("s", &n.to_string(), value, seconds(*ttl)).await
                 }),
             )
             .await
         }
-        Step::Spend(amounts) => {
-            let budget = Budget { capacity: 8.0, per_second: 0.7 };
-            debug(place, amounts.iter().map(|n| keyed.spend("s", "k", f64::from(*n), budget))).await
+        Step::Acquire(amounts) => {
+            let limit = RateLimit { capacity: 8.0, per_second: 0.7 };
+            let limiter = RateLimiter::new(key_values.clone(), "limits", limit);
+            let mut answers = Vec::new();
+            // Of those that come at once, which is first is nobody's promise.
+            for tokens in amounts {
+                answers.push(limiter.acquire("k", f64::from(*tokens)).await);
+            }
+            format!("{answers:?}")
         }
-        Step::Sweep => format!("{:?}", keyed.sweep().await),
-        Step::List(subject, statuses, limit) => {
+        Step::Sweep => format!("{:?}", key_values.sweep().await),
+        Step::List(subject, statuses, kinds, limit) => {
             let subject = subject.map(|n| n.to_string());
             let filter = RunFilter {
                 subject,
                 statuses: statuses.clone(),
+                waiting: kinds.clone(),
                 limit: *limit,
                 ..RunFilter::default()
             };
@@ -347,7 +362,7 @@ async fn contents(place: &Place) -> String {
         words += &format!("{:?}\n", place.store.letter(&letter.id).await.unwrap());
     }
     for n in 0..4 {
-        words += &format!("{:?}\n", place.keyed.get("s", &n.to_string()).await.unwrap());
+        words += &format!("{:?}\n", place.key_values.get("s", &n.to_string()).await.unwrap());
     }
     words
 }

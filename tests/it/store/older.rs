@@ -1,17 +1,31 @@
-//! Runs that an older build wrote, gone on with by this one, on every store.
+//! Runs that an older build wrote, gone on with by this one, on every store; and files that it wrote.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use verdict::graph::{
-    Command, Context, END, Execute, NodeError, RunId, Send, Stop,
-    store::{NewRun, StoredRecord},
+use serde_json::value::RawValue;
+use sqlx::{ConnectOptions as _, Connection as _, sqlite::SqliteConnectOptions};
+use tempfile::TempDir;
+use verdict::{
+    base::{Clock, key_value::KeyValueStore as _},
+    checkpoint::SqliteStore,
+    db::{Sqlite, SqliteOptions},
+    graph::{
+        Command, Context, END, Execute, NodeError, RunId, RunStatus, Runtime, Send, Stop,
+        Store as _,
+        store::{NewRun, RunFilter, StoredRecord, Waiting, WaitingFor},
+    },
 };
 
 use crate::graph::{
     bench::{Bench, claim, on_each},
     support::{Add, Builder, TestGraph, Words},
 };
+
+/// So many of them.
+fn fixture_of(records: usize) -> Vec<StoredRecord> {
+    fixture()[..records].to_vec()
+}
 
 /// The records of `tests/fixtures/run-format-1.json`: bytes as they were first written.
 fn fixture() -> Vec<StoredRecord> {
@@ -110,4 +124,49 @@ async fn a_run_of_format_1_is_gone_on_with_after_each_of_its_records() {
         }
     })
     .await;
+}
+
+/// E7, E20, E24: a file that an older build wrote is brought up to date when it is opened: its runs
+/// are there, what they wait for is found, and one of them goes on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_of_schema_version_2_is_brought_up_to_date() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("store.db");
+    let older = SqliteConnectOptions::new().filename(&path).create_if_missing(true);
+    let mut older = older.connect().await.unwrap();
+    let fixture = include_str!("../../fixtures/sqlite-schema-2.sql");
+    sqlx::raw_sql(fixture).execute(&mut older).await.unwrap();
+    older.close().await.unwrap();
+
+    let db = Sqlite::open(&path, SqliteOptions::default()).await.unwrap();
+    assert_eq!(db.migrated_from(), Some(2));
+    let store = Arc::new(SqliteStore::new(db.clone()));
+    let waiting = async |kind| {
+        let filter = RunFilter { waiting: vec![kind], ..RunFilter::default() };
+        store.list(&filter).await.unwrap()
+    };
+    let asked = waiting(WaitingFor::Person).await;
+    let [asked] = &asked[..] else { panic!("{asked:?}") };
+    assert_eq!((&*asked.key, asked.version, asked.not_before), ("asked", 6, None));
+    let unknown = Waiting::Person { interrupts: Vec::new(), more: 0 };
+    assert_eq!(asked.waiting.as_ref(), Some(&unknown));
+    let timed = waiting(WaitingFor::Time).await;
+    let [timed] = &timed[..] else { panic!("{timed:?}") };
+    assert_eq!((&*timed.key, timed.version), ("timed", 4));
+    let all = store.list(&RunFilter::default()).await.unwrap();
+    assert_eq!(all.iter().map(|head| &*head.key).collect::<Vec<_>>(), ["ended", "timed", "asked"]);
+    assert_eq!((all[0].status, all[0].waiting.as_ref()), (RunStatus::Completed, None));
+    let (_, records) = store.load(&all[0].id, 0).await.unwrap().unwrap();
+    assert!(records[..] == fixture_of(17)[..]);
+    store.put("s", "k", "v".into(), Duration::from_secs(60)).await.unwrap();
+    assert_eq!(store.get("s", "k").await.unwrap(), Some("v".into()));
+
+    let runtime = Runtime::new(store.clone(), Clock::system(), "newer");
+    let answer = RawValue::TRUE.to_owned();
+    runtime.resume(&asked.id, QUESTION, &answer).await.unwrap();
+    assert_eq!(store.head(&asked.id).await.unwrap().unwrap().waiting, None);
+    let execute = Execute::new(workflow(), Arc::new(()));
+    let ran = runtime.execute(execute, claim(&runtime, &asked.id).await).await.unwrap();
+    assert_eq!(ran.stop, Stop::Completed);
+    db.close().await.unwrap();
 }

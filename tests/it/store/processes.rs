@@ -10,7 +10,7 @@ use std::{
 
 use tempfile::TempDir;
 use verdict::{
-    base::{Clock, keyed::Keyed},
+    base::{Clock, key_value::KeyValueStore},
     checkpoint::SqliteStore,
     db::{Sqlite, SqliteOptions},
     graph::store::{
@@ -61,7 +61,7 @@ async fn part_of_many() {
         let version = store.append(append(&lease, 1, &[&label[..]; 3])).await.unwrap();
         end(&store, &lease, version, &[&label]).await;
         let key = n.to_string();
-        let there = Keyed::claim(&store, "runs", &key, "x".into(), TTL).await.unwrap();
+        let there = store.put_if_absent("runs", &key, "x".into(), TTL).await.unwrap();
         assert_eq!(there, None);
     }
     let mut turns = 0;

@@ -112,8 +112,8 @@ impl Database {
     /// Whoever writes to it may have died just now: what they sent is done, or refused, before this.
     pub async fn empty(&self) {
         self.tell(
-            "TRUNCATE verdict.run, verdict.record, verdict.ask, verdict.letter, verdict.keyed, \
-             verdict.bucket",
+            "TRUNCATE verdict.run, verdict.record, verdict.ask, verdict.letter, \
+             verdict.key_value",
         )
         .await;
     }

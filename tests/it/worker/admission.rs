@@ -5,7 +5,7 @@ use verdict::{
     base::Fault,
     graph::{
         NewSpec, RunStatus,
-        store::{LetterReason, LetterState},
+        store::{LetterReason, LetterState, Waiting},
     },
     queue::{Decoded, Message},
     worker::Status,
@@ -96,6 +96,7 @@ async fn a_run_of_an_unknown_version_waits_and_is_then_given_up() {
         hall.settled(1).await;
         let head = hall.becomes("a", RunStatus::Queued).await;
         assert_eq!((head.version, head.executions, head.error), (1, 0, None));
+        assert_eq!(head.waiting, Some(Waiting::Version { since: head.created_at }));
         hall.pass(seconds(60));
     }
     hall.settled(1).await;

@@ -17,7 +17,7 @@ use tempfile::TempDir;
 use tokio::{sync::watch, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 use verdict::{
-    base::{Clock, Fault, ManualClock, Result, Timestamp},
+    base::{Clock, Fault, ManualClock, Result, Timestamp, key_value::KeyValueStore},
     checkpoint::SqliteStore,
     db::{Sqlite, SqliteOptions},
     graph::{
@@ -299,6 +299,14 @@ impl Hall {
         let queue: Arc<dyn Queue> = self.queue.clone();
         let options = self.options.clone();
         Working::start(Worker::new(self.runtime.clone(), queue, self.registry(), options))
+    }
+
+    /// One that sweeps a key-value store, too.
+    pub fn worker_beside(&self, key_values: Arc<dyn KeyValueStore>) -> Working {
+        let queue: Arc<dyn Queue> = self.queue.clone();
+        let worker =
+            Worker::new(self.runtime.clone(), queue, self.registry(), self.options.clone());
+        Working::start(worker.with_key_values(key_values))
     }
 
     pub async fn send(&self, part: &Part) {

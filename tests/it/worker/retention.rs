@@ -1,9 +1,11 @@
 //! Retention: what has ended and is old enough goes, in steps, and nothing else.
 
+use std::sync::Arc;
+
 use verdict::{
-    base::Fault,
+    base::{Clock, Fault, key_value::KeyValueStore},
     graph::{
-        RunStatus,
+        Memory, RunStatus,
         store::{Append, HeadChange, Hold, NewRun},
     },
 };
@@ -76,4 +78,22 @@ async fn old_runs_go_and_open_letters_keep_theirs() {
     left(&hall, 3).await;
     assert_eq!(hall.head("mourned").await, None);
     worker.stop().await;
+}
+
+/// What has expired in the key-value store beside the runs goes, and nothing else.
+#[tokio::test]
+async fn the_sweep_removes_what_has_expired_in_the_key_value_store() {
+    let hall = Hall::new().await;
+    let (clock, hand) = Clock::manual(hall.now());
+    let values = Arc::new(Memory::new(clock));
+    values.put("s", "short", "v".into(), seconds(1)).await.unwrap();
+    values.put("s", "long", "v".into(), AGE).await.unwrap();
+    hand.advance(seconds(1));
+    let worker = hall.worker_beside(values.clone());
+    eventually("what has expired is gone", async || {
+        values.read("s", "short").await.unwrap().entry.is_none().then_some(())
+    })
+    .await;
+    worker.stop().await;
+    assert_eq!(values.get("s", "long").await.unwrap(), Some("v".into()));
 }

@@ -116,6 +116,7 @@ async fn a_failed_runs_letter_is_delivered_late() {
     let change = HeadChange {
         status: RunStatus::Failed,
         not_before: None,
+        waiting: None,
         executions: 1,
         active: Duration::ZERO,
         error: Some("no".into()),

@@ -1,5 +1,5 @@
-//! Databases: pools, the grouping writers and the schemas, shared by the stores, the keyed side and
-//! the embedded queue.
+//! Databases: pools, the grouping writers and the schemas, shared by the stores, the key-value
+//! stores and the embedded queue.
 //!
 //! A leaf: it knows no run, no message and no port. Its users bring a lane each ([`sqlite::Lane`],
 //! `postgres::Lane`) and get their operations back in groups.

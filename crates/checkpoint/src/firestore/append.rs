@@ -31,7 +31,7 @@ impl FirestoreStore {
         for body in ready.records.iter_mut().chain(&mut ready.letter) {
             body.stage(&self.client).await?;
         }
-        let mut tries = self.client.tries();
+        let mut retries = self.client.retry_budget();
         let mut known = self.held().get(&ready.op.lease.run).cloned();
         loop {
             let failure = match self.try_append(&ready, known.take()).await {
@@ -45,7 +45,7 @@ impl FirestoreStore {
                 Err(failure) => failure,
             };
             self.forget(&ready.op.lease.run);
-            tries.again(failure).await?;
+            retries.again(failure).await?;
         }
     }
 

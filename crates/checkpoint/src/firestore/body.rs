@@ -68,11 +68,11 @@ impl Body {
         if self.parts() <= BESIDE {
             return Ok(());
         }
-        let noted = client.patiently(|| leftovers::announce(client, &self.token, self.parts()));
+        let noted = client.with_retry(|| leftovers::announce(client, &self.token, self.parts()));
         let noted = Some(noted.await?);
         let parts = self.part_writes(client);
         for parts in parts.chunks(AT_ONCE) {
-            client.patiently(|| client.commit(parts.to_vec())).await?;
+            client.with_retry(|| client.commit(parts.to_vec())).await?;
         }
         self.noted = noted;
         Ok(())

@@ -14,11 +14,11 @@ use verdict_graph::{
 
 impl FirestoreStore {
     pub(super) async fn claim_run(&self, claim: Claim) -> Result<Claimed, StoreError> {
-        let (token, mut tries) = (token(), self.client.tries());
+        let (token, mut retries) = (token(), self.client.retry_budget());
         loop {
             match self.try_claim(&claim, token).await {
                 Ok(claimed) => return Ok(claimed),
-                Err(failure) => tries.again(failure).await?,
+                Err(failure) => retries.again(failure).await?,
             }
         }
     }
@@ -41,14 +41,14 @@ impl FirestoreStore {
     }
 
     pub(super) async fn renew_lease(&self, lease: &Lease, ttl: Duration) -> Result<(), StoreError> {
-        let mut tries = self.client.tries();
+        let mut retries = self.client.retry_budget();
         let mut known = self.held().get(&lease.run).cloned();
         loop {
             match self.try_renew(lease, ttl, known.take()).await {
                 Ok(answer) => return answer,
                 Err(failure) => {
                     self.forget(&lease.run);
-                    tries.again(failure).await?;
+                    retries.again(failure).await?;
                 }
             }
         }

@@ -23,10 +23,10 @@ use firestore::{
 
 use super::{
     Options,
-    error::{Failed, Failure, Tries},
+    error::{Failed, Failure, RetryBudget},
     fields::{Doc, Fields},
     link::Link,
-    queries::Query,
+    query::Query,
     time::ServerClock,
 };
 use verdict_graph::base::{Fault, Timestamp};
@@ -92,21 +92,21 @@ impl Client {
         Usage { reads: read(reads), writes: read(writes), deletes: read(deletes) }
     }
 
-    /// A new operation, which goes on trying for twice as long as a request may take.
-    pub(super) fn tries(&self) -> Tries {
-        Tries::new(self.timeout * 2)
+    /// The retries of a new operation, for twice as long as a request may take.
+    pub(super) fn retry_budget(&self) -> RetryBudget {
+        RetryBudget::new(self.timeout * 2)
     }
 
-    /// Does what is as good twice as once, a read above all; tries again.
-    pub(super) async fn patiently<T, F>(&self, mut does: impl FnMut() -> F) -> Result<T, Failed>
+    /// Does it again after a failure that may pass. For what may be done twice: reads above all.
+    pub(super) async fn with_retry<T, F>(&self, mut does: impl FnMut() -> F) -> Result<T, Failed>
     where
         F: Future<Output = Result<T, Failure>>,
     {
-        let mut tries = self.tries();
+        let mut retries = self.retry_budget();
         loop {
             match does().await {
                 Ok(done) => return Ok(done),
-                Err(failure) => tries.again(failure).await?,
+                Err(failure) => retries.again(failure).await?,
             }
         }
     }
@@ -227,8 +227,8 @@ impl Client {
         done.map_err(|status| Failure::of_commit(&self.place, &status))
     }
 
-    /// Does what relies on a document being there. Answers whether it is. Done twice it must be as
-    /// good as once. It takes the right to write even when there is nothing to write to.
+    /// Writes to a document that must be there; answers whether it is. Must be idempotent. Needs the
+    /// permission to write even when there is nothing to write to.
     pub(super) async fn where_there(&self, write: Write) -> Result<bool, Failure> {
         match self.send(vec![write]).await {
             Ok(_) => Ok(true),

@@ -101,15 +101,15 @@ impl From<Failed> for Fault {
     }
 }
 
-/// The tries of one operation: how long it goes on, and whether one of them may have been done
+/// The retries of one operation: how long they go on, and whether one of them may have been done
 /// although its answer was lost.
-pub(super) struct Tries {
+pub(super) struct RetryBudget {
     ends: Instant,
     waits: ExponentialBackoff,
     doubt: bool,
 }
 
-impl Tries {
+impl RetryBudget {
     /// Goes on for `patience`; the last try may end a request's time later.
     pub(super) fn new(patience: Duration) -> Self {
         let waits = ExponentialBuilder::default()
@@ -199,20 +199,20 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn trying_ends_and_a_lost_answer_is_remembered() {
-        let mut tries = Tries::new(Duration::from_secs(20));
+        let mut retries = RetryBudget::new(Duration::from_secs(20));
         let began = Instant::now();
-        tries.again(Failure::Stale).await.unwrap();
-        assert!(!tries.in_doubt());
-        tries.again(Failure::Unknown("lost".to_owned())).await.unwrap();
-        assert!(tries.in_doubt());
+        retries.again(Failure::Stale).await.unwrap();
+        assert!(!retries.in_doubt());
+        retries.again(Failure::Unknown("lost".to_owned())).await.unwrap();
+        assert!(retries.in_doubt());
         let failed = loop {
-            if let Err(failed) = tries.again(Failure::Unknown("gone".to_owned())).await {
+            if let Err(failed) = retries.again(Failure::Unknown("gone".to_owned())).await {
                 break failed;
             }
         };
         assert!(began.elapsed() < Duration::from_secs(21));
         assert!(matches!(StoreError::from(failed), StoreError::Unavailable(why) if why == "gone"));
-        let refused = tries.again(Failure::Refused("no".to_owned())).await.unwrap_err();
+        let refused = retries.again(Failure::Refused("no".to_owned())).await.unwrap_err();
         assert!(matches!(StoreError::from(refused), StoreError::Broken(why) if why == "no"));
     }
 }

@@ -54,10 +54,6 @@ impl Fields {
         self.with(name, is.then_some(ValueType::BooleanValue(true)))
     }
 
-    pub(super) fn real(self, name: &str, number: f64) -> Self {
-        self.with(name, Some(ValueType::DoubleValue(number)))
-    }
-
     pub(super) fn bytes(self, name: &str, bytes: impl Into<Vec<u8>>) -> Self {
         self.with(name, Some(ValueType::BytesValue(bytes.into())))
     }
@@ -137,14 +133,6 @@ impl Doc {
 
     pub(super) fn flag(&self, name: &str) -> bool {
         matches!(self.at(name), Some(ValueType::BooleanValue(true)))
-    }
-
-    pub(super) fn real(&self, name: &str) -> Result<f64, Failure> {
-        match self.at(name) {
-            Some(ValueType::DoubleValue(number)) => Ok(*number),
-            Some(ValueType::IntegerValue(number)) => self.need(name, Some(*number as f64)),
-            _ => self.need(name, None),
-        }
     }
 
     pub(super) fn some_bytes(&mut self, name: &str) -> Option<Bytes> {

@@ -54,8 +54,8 @@ pub(super) fn leave_parts(client: &Client, doc: &Doc, now: Timestamp) -> Option<
 }
 
 /// The write with which all that belongs to a run is left over.
-pub(super) fn leave_run(client: &Client, run: &RunId, life: &str, now: Timestamp) -> Write {
-    client.set(&paths::leftover(life), run_fields(run, now), Guard::Any)
+pub(super) fn leave_run(client: &Client, run: &RunId, incarnation: &str, now: Timestamp) -> Write {
+    client.set(&paths::leftover(incarnation), run_fields(run, now), Guard::Any)
 }
 
 /// Removes what the note speaks of, if it can be done now.
@@ -99,8 +99,12 @@ fn parts_of(client: &Client, token: &str, parts: Option<usize>) -> Vec<Write> {
     parts.map(|n| client.delete(&paths::part(token, n), Guard::Any)).collect()
 }
 
-async fn run_deletes(client: &Client, run: &RunId, life: &str) -> Result<Vec<Write>, Failure> {
-    let (packs, asks) = (queries::packs(run, life), queries::asks(run, life));
+async fn run_deletes(
+    client: &Client,
+    run: &RunId,
+    incarnation: &str,
+) -> Result<Vec<Write>, Failure> {
+    let (packs, asks) = (queries::packs(run, incarnation), queries::asks(run, incarnation));
     let (packs, asks) =
         futures_util::try_join!(client.query(&packs, None), client.query(&asks, None))?;
     let mut gone = Vec::new();

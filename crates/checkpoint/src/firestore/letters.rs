@@ -107,9 +107,9 @@ impl FirestoreStore {
             let writes = self.letter_writes(&letter, &payload).await?;
             self.client.commit(writes).await
         };
-        let mut tries = self.client.tries();
+        let mut retries = self.client.retry_budget();
         while let Err(failure) = record().await {
-            tries.again(failure).await?;
+            retries.again(failure).await?;
         }
         // Unless the letter has taken them.
         payload.give_up(&self.client).await;
@@ -139,7 +139,7 @@ impl FirestoreStore {
             let fields = Fields::default().flag("confirmed", true);
             self.client.where_there(self.client.patch(&path, fields, Guard::There))
         };
-        self.client.patiently(confirm).await
+        self.client.with_retry(confirm).await
     }
 
     pub(super) async fn settle(
@@ -165,7 +165,7 @@ impl FirestoreStore {
         change: impl Fn(&mut Letter) -> bool,
     ) -> Result<Option<(Letter, bool)>, Failed> {
         let path = paths::letter(id);
-        let (mut tries, mut wrote) = (self.client.tries(), None);
+        let (mut retries, mut wrote) = (self.client.retry_budget(), None);
         loop {
             let failure = match self.try_modify(&path, &change, &mut wrote).await {
                 Ok(done) => return Ok(done),
@@ -174,7 +174,7 @@ impl FirestoreStore {
             if !matches!(failure, Failure::Unknown(_)) {
                 wrote = None;
             }
-            tries.again(failure).await?;
+            retries.again(failure).await?;
         }
     }
 

@@ -15,13 +15,14 @@ mod claim;
 mod client;
 mod error;
 mod fields;
-mod keyed;
+mod key_value;
 mod leftovers;
 mod letters;
 mod link;
 mod open;
 mod paths;
 mod queries;
+mod query;
 mod read;
 mod remove;
 mod resume;
@@ -211,7 +212,7 @@ impl Store for FirestoreStore {
     }
 
     async fn head(&self, run: &RunId) -> Result<Option<Head>, StoreError> {
-        let row = self.client.patiently(|| self.row(run)).await?;
+        let row = self.client.with_retry(|| self.row(run)).await?;
         Ok(row.map(|row| row.head))
     }
 
@@ -220,16 +221,16 @@ impl Store for FirestoreStore {
         run: &RunId,
         after: u64,
     ) -> Result<Option<(Head, Vec<StoredRecord>)>, StoreError> {
-        Ok(self.client.patiently(|| self.read_run(run, after)).await?)
+        Ok(self.client.with_retry(|| self.read_run(run, after)).await?)
     }
 
     async fn list(&self, filter: &RunFilter) -> Result<Vec<Head>, StoreError> {
-        Ok(self.client.patiently(|| self.list_runs(filter)).await?)
+        Ok(self.client.with_retry(|| self.list_runs(filter)).await?)
     }
 
     async fn due(&self, margin: Duration, limit: usize) -> Result<Vec<Head>, StoreError> {
         self.tidy().await;
-        Ok(self.client.patiently(|| self.due_runs(margin, limit)).await?)
+        Ok(self.client.with_retry(|| self.due_runs(margin, limit)).await?)
     }
 
     async fn delete(&self, run: &RunId) -> Result<bool, StoreError> {
@@ -249,11 +250,11 @@ impl Store for FirestoreStore {
     }
 
     async fn letter(&self, id: &str) -> Result<Option<Letter>, StoreError> {
-        Ok(self.client.patiently(|| self.read_letter(id)).await?)
+        Ok(self.client.with_retry(|| self.read_letter(id)).await?)
     }
 
     async fn letters(&self, filter: &LetterFilter) -> Result<Vec<Letter>, StoreError> {
-        Ok(self.client.patiently(|| self.list_letters(filter)).await?)
+        Ok(self.client.with_retry(|| self.list_letters(filter)).await?)
     }
 
     async fn confirm_letter(&self, id: &str) -> Result<bool, StoreError> {

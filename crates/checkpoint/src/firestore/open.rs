@@ -57,7 +57,7 @@ impl FirestoreStore {
         if let Some(body) = &mut ready.records {
             body.stage(&self.client).await?;
         }
-        let mut tries = self.client.tries();
+        let mut retries = self.client.retry_budget();
         let mut tried = None;
         loop {
             match self.try_open(&ready, &mut tried).await {
@@ -68,13 +68,13 @@ impl FirestoreStore {
                     }
                     return Ok(opened);
                 }
-                Err(failure) => tries.again(failure).await?,
+                Err(failure) => retries.again(failure).await?,
             }
         }
     }
 
     async fn try_open(&self, ready: &Ready, tried: &mut Option<Opened>) -> Result<Opened, Failure> {
-        let found = self.look(ready).await?;
+        let found = self.inspect(ready).await?;
         if let Some(opened) = tried.take().filter(|_| was_done(ready, &found)) {
             return Ok(opened);
         }
@@ -117,7 +117,7 @@ impl FirestoreStore {
         }
     }
 
-    async fn look(&self, ready: &Ready) -> Result<Found, Failure> {
+    async fn inspect(&self, ready: &Ready) -> Result<Found, Failure> {
         let path = paths::run(&ready.new.id);
         let Some(subject) = &ready.subject else {
             let row = self.row(&ready.new.id).await?;

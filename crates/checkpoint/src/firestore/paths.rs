@@ -7,14 +7,14 @@ pub(super) fn run(run: &RunId) -> String {
     format!("runs/{run}")
 }
 
-/// The records of one append, named by the number of the last. `life` is the token the run was born
+/// The records of one append, named by the number of the last. `incarnation` is the token the run was born
 /// with: it tells a run from one of the same id that was deleted, of which something may be left.
-pub(super) fn pack(run: &RunId, life: &str, last: u64) -> String {
-    format!("runs/{run}/records/{life}-{last:012}")
+pub(super) fn pack(run: &RunId, incarnation: &str, last: u64) -> String {
+    format!("runs/{run}/records/{incarnation}-{last:012}")
 }
 
-pub(super) fn ask(run: &RunId, life: &str, interrupt: &str) -> String {
-    format!("runs/{run}/asks/{life}-{}", hash_hex(&[interrupt.as_bytes()]))
+pub(super) fn ask(run: &RunId, incarnation: &str, interrupt: &str) -> String {
+    format!("runs/{run}/asks/{incarnation}-{}", hash_hex(&[interrupt.as_bytes()]))
 }
 
 /// A part of what does not fit its document, which names the token.
@@ -22,7 +22,7 @@ pub(super) fn part(token: &str, n: usize) -> String {
     format!("parts/{token}-{n:05}")
 }
 
-/// The note of what may have to go: parts, by their token, or what a run had in its life.
+/// The note of what may have to go: parts, by their token, or what one incarnation of a run had.
 pub(super) fn leftover(token: &str) -> String {
     format!("leftovers/{token}")
 }
@@ -46,15 +46,9 @@ pub(super) fn letter(id: &str) -> String {
     }
 }
 
-pub(super) fn keyed(space: &str, key: &str) -> String {
-    format!("keyed/{}", hash_hex(&[space.as_bytes(), key.as_bytes()]))
-}
+/// The collection of the key-value store.
+pub(super) const KEY_VALUES: &str = "key_values";
 
-/// What of a value does not fit its document.
-pub(super) fn tail(keyed: &str) -> String {
-    format!("{keyed}-tail")
-}
-
-pub(super) fn bucket(space: &str, key: &str) -> String {
-    format!("buckets/{}", hash_hex(&[space.as_bytes(), key.as_bytes()]))
+pub(super) fn key_value(space: &str, key: &str) -> String {
+    format!("{KEY_VALUES}/{}", hash_hex(&[space.as_bytes(), key.as_bytes()]))
 }

@@ -2,160 +2,20 @@
 //! beyond the automatic ones, and what they spare, is in `deploy/firestore/firestore.indexes.json`,
 //! and a test below compares.
 
-use firestore::gcloud_sdk::google::firestore::v1::{
-    ArrayValue, Cursor, StructuredQuery, Value,
-    structured_query::{
-        CollectionSelector, CompositeFilter, Direction, FieldFilter, FieldReference, Filter, Order,
-        Projection, composite_filter::Operator as Join, field_filter::Operator, filter::FilterType,
-    },
-    value::ValueType,
-};
+use firestore::gcloud_sdk::google::firestore::v1::structured_query::field_filter::Operator;
 
-use super::{fields::value, paths};
+use super::{
+    paths,
+    query::{Is, NAME, Query},
+};
 use verdict_graph::{
     base::Timestamp,
-    store::{LetterState, RunId, RunStatus},
+    store::{LetterState, RunId, RunStatus, WaitingFor},
 };
-
-/// Documents' own names, as a field.
-const NAME: &str = "__name__";
 
 /// How many groups runs that may be due are spread over: an index of times alone takes only so many
 /// writes a second.
 pub(super) const SHARDS: i64 = 16;
-
-/// What a field is compared with.
-#[derive(Debug, Clone)]
-enum Is {
-    Int(i64),
-    Text(String),
-    Flag(bool),
-    /// A document's path below the database's documents.
-    Path(String),
-    AnyInt(Vec<i64>),
-    AnyText(Vec<String>),
-}
-
-impl Is {
-    fn value(&self, prefix: &str) -> Value {
-        let array = |values: Vec<Value>| ValueType::ArrayValue(ArrayValue { values });
-        value(match self {
-            Self::Int(number) => ValueType::IntegerValue(*number),
-            Self::Text(text) => ValueType::StringValue(text.clone()),
-            Self::Flag(is) => ValueType::BooleanValue(*is),
-            Self::Path(path) => ValueType::ReferenceValue(format!("{prefix}{path}")),
-            Self::AnyInt(all) => {
-                array(all.iter().map(|one| value(ValueType::IntegerValue(*one))).collect())
-            }
-            Self::AnyText(all) => {
-                array(all.iter().map(|one| value(ValueType::StringValue(one.clone()))).collect())
-            }
-        })
-    }
-}
-
-/// A query on one collection.
-#[derive(Debug, Clone)]
-pub(super) struct Query {
-    /// The path of the document whose collection it is; empty for one at the top.
-    pub parent: String,
-    collection: &'static str,
-    filters: Vec<(&'static str, Operator, Is)>,
-    /// The field results are in the order of, before their names; and whether it falls.
-    order: Option<(&'static str, bool)>,
-    /// Go on behind this place in the order.
-    after: Vec<Is>,
-    limit: i32,
-    /// The only fields wanted; none is all.
-    select: &'static [&'static str],
-}
-
-impl Query {
-    fn of(collection: &'static str) -> Self {
-        Self {
-            parent: String::new(),
-            collection,
-            filters: Vec::new(),
-            order: None,
-            after: Vec::new(),
-            limit: 0,
-            select: &[],
-        }
-    }
-
-    fn with(mut self, field: &'static str, operator: Operator, is: Is) -> Self {
-        self.filters.push((field, operator, is));
-        self
-    }
-
-    fn some(self, field: &'static str, is: Option<Is>) -> Self {
-        match is {
-            Some(is @ (Is::AnyInt(_) | Is::AnyText(_))) => self.with(field, Operator::In, is),
-            Some(is) => self.with(field, Operator::Equal, is),
-            None => self,
-        }
-    }
-
-    fn rising(self, field: &'static str) -> Self {
-        Self { order: Some((field, false)), ..self }
-    }
-
-    fn falling(self, field: &'static str) -> Self {
-        Self { order: Some((field, true)), ..self }
-    }
-
-    /// At most so many; 0 is all.
-    pub(super) fn limit(self, limit: usize) -> Self {
-        Self { limit: i32::try_from(limit).unwrap_or(i32::MAX), ..self }
-    }
-
-    /// Goes on behind the document at this path, whose field of the order is `at`.
-    pub(super) fn behind(mut self, at: Option<i64>, path: &str) -> Self {
-        self.after = at.map(Is::Int).into_iter().chain([Is::Path(path.to_owned())]).collect();
-        self
-    }
-
-    /// What is asked of the server. `prefix` is what all names of the database begin with.
-    pub(super) fn ask(&self, prefix: &str) -> StructuredQuery {
-        let select = Projection { fields: self.select.iter().map(|name| field(name)).collect() };
-        let from = CollectionSelector {
-            collection_id: self.collection.to_owned(),
-            all_descendants: false,
-        };
-        let falls = self.order.is_some_and(|(_, falls)| falls);
-        let direction = if falls { Direction::Descending } else { Direction::Ascending };
-        let orders = self.order.iter().map(|(name, _)| *name).chain([NAME]);
-        let order = |name| Order { field: Some(field(name)), direction: direction.into() };
-        let values = self.after.iter().map(|is| is.value(prefix)).collect();
-        StructuredQuery {
-            select: (!self.select.is_empty()).then_some(select),
-            from: vec![from],
-            r#where: self.filter(prefix),
-            order_by: orders.map(order).collect(),
-            start_at: (!self.after.is_empty()).then_some(Cursor { values, before: false }),
-            limit: (self.limit > 0).then_some(self.limit),
-            ..StructuredQuery::default()
-        }
-    }
-
-    fn filter(&self, prefix: &str) -> Option<Filter> {
-        let one = |(name, operator, is): &(&'static str, Operator, Is)| Filter {
-            filter_type: Some(FilterType::FieldFilter(FieldFilter {
-                field: Some(field(name)),
-                op: (*operator).into(),
-                value: Some(is.value(prefix)),
-            })),
-        };
-        let filters: Vec<Filter> = self.filters.iter().map(one).collect();
-        let all = CompositeFilter { op: Join::And.into(), filters };
-        let all = Filter { filter_type: Some(FilterType::CompositeFilter(all)) };
-        (!self.filters.is_empty()).then_some(all)
-    }
-}
-
-fn field(path: &str) -> FieldReference {
-    FieldReference { field_path: path.to_owned() }
-}
 
 /// Runs, the newest first.
 pub(super) fn newest(statuses: &[RunStatus], workflow: Option<&str>) -> Query {
@@ -163,6 +23,12 @@ pub(super) fn newest(statuses: &[RunStatus], workflow: Option<&str>) -> Query {
     let status = (!statuses.is_empty()).then_some(Is::AnyText(words));
     let workflow = workflow.map(|name| Is::Text(name.to_owned()));
     Query::of("runs").some("status", status).some("workflow", workflow).falling("created_at")
+}
+
+/// Runs that wait for one of these, the newest first.
+pub(super) fn waiting(kinds: &[WaitingFor]) -> Query {
+    let words = kinds.iter().map(|kind| kind.as_str().to_owned()).collect();
+    Query::of("runs").some("waiting", Some(Is::AnyText(words))).falling("created_at")
 }
 
 /// Runs about a subject.
@@ -203,7 +69,8 @@ pub(super) fn ended(by: Timestamp) -> Query {
 
 /// Letters, the newest first.
 pub(super) fn letters(state: Option<&str>, confirmed: Option<bool>) -> Query {
-    Query { select: super::letters::BARE, ..Query::of("letters") }
+    Query::of("letters")
+        .select(super::letters::BARE)
         .some("state", state.map(|state| Is::Text(state.to_owned())))
         .some("confirmed", confirmed.map(Is::Flag))
         .falling("last_at")
@@ -212,17 +79,18 @@ pub(super) fn letters(state: Option<&str>, confirmed: Option<bool>) -> Query {
 /// Letters settled, and last written by then.
 pub(super) fn settled(by: Timestamp) -> Query {
     let settled = [LetterState::Replayed, LetterState::Discarded].map(LetterState::as_str);
-    Query { select: super::letters::BARE, ..Query::of("letters") }
+    Query::of("letters")
+        .select(super::letters::BARE)
         .some("state", Some(Is::AnyText(settled.map(str::to_owned).into())))
         .with("last_at", Operator::LessThanOrEqual, Is::Int(by.0))
         .rising("last_at")
 }
 
 /// Open letters of a run.
-pub(super) fn mourning(run: &RunId) -> Query {
+pub(super) fn open_dead_letters(run: &RunId) -> Query {
     let open = LetterState::Open.to_string();
     let query = Query::of("letters").some("run", Some(Is::Text(run.as_str().to_owned())));
-    Query { select: &[NAME], ..query.some("state", Some(Is::Text(open))).limit(1) }
+    query.some("state", Some(Is::Text(open))).select(&[NAME]).limit(1)
 }
 
 /// Documents of these collections whose `ends` has passed.
@@ -230,29 +98,29 @@ pub(super) fn over(collection: &'static str, by: Timestamp) -> Query {
     Query::of(collection).with("ends", Operator::LessThanOrEqual, Is::Int(by.0)).rising("ends")
 }
 
-/// What a run had in its life, named behind that, in a collection below it.
-fn of_life(run: &RunId, collection: &'static str, life: &str, after: &str) -> Query {
+/// What one incarnation of a run had, named behind that, in a collection below it.
+fn of_incarnation(run: &RunId, collection: &'static str, incarnation: &str, after: &str) -> Query {
     let parent = paths::run(run);
     // What follows the token is digits of hex: all of it lies before a `g`.
     let [from, to] =
-        [after, "g"].map(|name| Is::Path(format!("{parent}/{collection}/{life}-{name}")));
-    let query = Query { parent, ..Query::of(collection) };
+        [after, "g"].map(|name| Is::Path(format!("{parent}/{collection}/{incarnation}-{name}")));
+    let query = Query::of(collection).below(parent);
     query.with(NAME, Operator::GreaterThan, from).with(NAME, Operator::LessThan, to)
 }
 
 /// Records of a run behind this number.
-pub(super) fn records(run: &RunId, life: &str, after: u64) -> Query {
-    of_life(run, "records", life, &format!("{after:012}"))
+pub(super) fn records(run: &RunId, incarnation: &str, after: u64) -> Query {
+    of_incarnation(run, "records", incarnation, &format!("{after:012}"))
 }
 
 /// Which parts a run's records have.
-pub(super) fn packs(run: &RunId, life: &str) -> Query {
-    Query { select: &["token", "parts"], ..of_life(run, "records", life, "") }
+pub(super) fn packs(run: &RunId, incarnation: &str) -> Query {
+    of_incarnation(run, "records", incarnation, "").select(&["token", "parts"])
 }
 
 /// The names of a run's interrupts.
-pub(super) fn asks(run: &RunId, life: &str) -> Query {
-    Query { select: &[NAME], ..of_life(run, "asks", life, "") }
+pub(super) fn asks(run: &RunId, incarnation: &str) -> Query {
+    of_incarnation(run, "asks", incarnation, "").select(&[NAME])
 }
 
 #[cfg(test)]
@@ -263,13 +131,12 @@ mod tests {
     use serde::Deserialize;
 
     use super::{
-        super::{body, fields::Fields, keyed, leftovers, letters, open, resume, row::Row},
+        super::{body, fields::Fields, key_value, leftovers, letters, open, resume, row::Row},
         *,
     };
     use verdict_graph::{
-        budget::Bucket,
         rules,
-        store::{ClaimAs, Letter, LetterReason, NewRun, StoredRecord},
+        store::{ClaimAs, Letter, LetterReason, NewRun, StoredRecord, Waiting},
     };
 
     #[derive(Deserialize)]
@@ -317,6 +184,7 @@ mod tests {
             newest(&two, None),
             newest(&[], Some("w")),
             newest(&two, Some("w")),
+            waiting(&[WaitingFor::Person, WaitingFor::Time]),
             about("s"),
             named("ab"),
             unfinished("s"),
@@ -328,9 +196,8 @@ mod tests {
             letters(None, Some(true)),
             letters(Some("open"), Some(true)),
             settled(now),
-            mourning(&run),
-            over("keyed", now),
-            over("buckets", now),
+            open_dead_letters(&run),
+            over(paths::KEY_VALUES, now),
             over("leftovers", now),
             records(&run, "l", 3),
             packs(&run, "l"),
@@ -396,7 +263,8 @@ mod tests {
     /// Two heads, which have all fields between them.
     fn heads() -> [Fields; 2] {
         let by = ClaimAs { owner: "o".to_owned(), ttl: Duration::from_secs(1) };
-        let waiting = rules::born(&new_run(), false, Timestamp(1)).0;
+        let mut waiting = rules::born(&new_run(), false, Timestamp(1)).0;
+        waiting.waiting = Some(Waiting::Limit);
         let held = rules::born(&NewRun { claim: Some(by), ..new_run() }, false, Timestamp(1)).0;
         let mut ended = Row::new(held.clone(), 1);
         ended.head.status = RunStatus::Completed;
@@ -429,7 +297,6 @@ mod tests {
     /// Documents of each collection, as they are written.
     fn written() -> Vec<(&'static str, Fields)> {
         let now = Timestamp(1);
-        let bucket = Bucket { units: 1.0, as_of: now, full_at: now };
         let [head, ended] = heads();
         vec![
             ("runs", head),
@@ -444,8 +311,7 @@ mod tests {
             ("letters", letters::fields(&some_letter())),
             ("letters", body::inline(vec![1])),
             ("letters", body::apart("t", 2)),
-            ("keyed", keyed::value_fields(Bytes::new(), now, "t", true)),
-            ("buckets", keyed::bucket_fields(bucket, "t")),
+            (paths::KEY_VALUES, key_value::entry_fields(Bytes::new(), now, "t")),
         ]
     }
 

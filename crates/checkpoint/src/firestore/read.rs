@@ -7,13 +7,14 @@ use super::{
     error::Failure,
     fields::Doc,
     paths, queries,
-    queries::Query,
+    query::Query,
     row::{Row, hex},
 };
 use crate::pack::Pack;
 use verdict_graph::{
+    base::Timestamp,
     rules,
-    store::{Head, RunFilter, RunId, StoredRecord},
+    store::{Head, RunFilter, RunId, RunStatus, StoredRecord, WaitingFor},
 };
 
 /// How many documents one request is asked for.
@@ -31,12 +32,12 @@ impl FirestoreStore {
         let (docs, read) = self.client.get(std::slice::from_ref(&path), None).await?;
         let Some(doc) = docs.get(&path) else { return Ok(None) };
         let row = Row::read(doc)?;
-        let (head, life) = (row.head, hex(row.born));
+        let (head, incarnation) = (row.head, hex(row.born));
         let mut records = Vec::new();
         let mut last = after;
         while last < head.version {
             // All of the same moment as the head.
-            let query = queries::records(run, &life, last).limit(LARGE);
+            let query = queries::records(run, &incarnation, last).limit(LARGE);
             let packs = self.client.query(&query, read).await?;
             if packs.is_empty() {
                 return Err(Failure::unreadable(&path, format!("no record {}", last + 1)));
@@ -85,9 +86,9 @@ impl FirestoreStore {
         } else {
             return self.newest_runs(filter).await;
         };
-        let mut heads = Vec::new();
+        let (mut heads, now) = (Vec::new(), self.now_for(filter).await?);
         let keep = |head: Head| {
-            heads.extend(rules::listed(&head, filter).then_some(head));
+            heads.extend(rules::listed(&head, filter, now).then_some(head));
             true
         };
         self.pages(few, None, keep).await?;
@@ -98,18 +99,31 @@ impl FirestoreStore {
         Ok(heads)
     }
 
+    /// The time, where the filter depends on it: it may take a read.
+    async fn now_for(&self, filter: &RunFilter) -> Result<Timestamp, Failure> {
+        if filter.waiting.is_empty() { Ok(Timestamp::default()) } else { self.client.now().await }
+    }
+
     async fn newest_runs(&self, filter: &RunFilter) -> Result<Vec<Head>, Failure> {
-        let mut query = queries::newest(&filter.statuses, filter.workflow.as_deref());
+        let kinds = &filter.waiting;
+        let mut query = if kinds.is_empty() {
+            queries::newest(&filter.statuses, filter.workflow.as_deref())
+        } else if kinds.contains(&WaitingFor::Lease) {
+            let unfinished = RunStatus::ALL.into_iter().filter(|status| !status.is_final());
+            queries::newest(&Vec::from_iter(unfinished), filter.workflow.as_deref())
+        } else {
+            queries::waiting(kinds)
+        };
         if let Some((at, id)) = &filter.after {
             query = query.behind(Some(at.0), &paths::run(id));
         }
-        if filter.limit > 0 && filter.limit <= PAGE {
+        if kinds.is_empty() && filter.limit > 0 && filter.limit <= PAGE {
             let docs = self.client.query(&query.limit(filter.limit), None).await?;
             return docs.iter().map(|doc| Ok(Row::read(doc)?.head)).collect();
         }
-        let mut heads = Vec::new();
-        let keep = |head| {
-            heads.push(head);
+        let (mut heads, now) = (Vec::new(), self.now_for(filter).await?);
+        let keep = |head: Head| {
+            heads.extend(rules::listed(&head, filter, now).then_some(head));
             filter.limit == 0 || heads.len() < filter.limit
         };
         self.pages(query, Some("created_at"), keep).await?;
@@ -154,7 +168,7 @@ impl FirestoreStore {
             place = Some((last.some_int("ended_at"), last.path.clone()));
             for doc in &docs {
                 let run = Row::read(doc)?.head.id;
-                let open = self.client.query(&queries::mourning(&run), None).await?;
+                let open = self.client.query(&queries::open_dead_letters(&run), None).await?;
                 if open.is_empty() && picked.len() < limit {
                     picked.push(run);
                 }

@@ -10,7 +10,7 @@ use futures_util::future::try_join_all;
 use super::{
     FirestoreStore,
     client::Guard,
-    error::{Failed, Failure, Tries},
+    error::{Failed, Failure, RetryBudget},
     leftovers, paths, queries,
     row::hex,
 };
@@ -29,18 +29,18 @@ impl FirestoreStore {
         run: &RunId,
         goes: impl Fn(&Head) -> bool,
     ) -> Result<bool, Failed> {
-        let mut tries = self.client.tries();
+        let mut retries = self.client.retry_budget();
         loop {
-            match self.try_delete(run, &goes, &tries).await {
+            match self.try_delete(run, &goes, &retries).await {
                 Ok(gone) => return Ok(gone),
-                Err(failure) => tries.again(failure).await?,
+                Err(failure) => retries.again(failure).await?,
             }
         }
     }
 
     /// Deletes the run if it has ended and nobody holds it.
     pub(super) async fn delete_ended_run(&self, run: &RunId) -> Result<Deleted, Failed> {
-        let now = self.client.patiently(|| self.client.now()).await?;
+        let now = self.client.with_retry(|| self.client.now()).await?;
         let spared = Mutex::new(None);
         let goes = |head: &Head| {
             let found = rules::spared(head, now);
@@ -59,28 +59,28 @@ impl FirestoreStore {
         &self,
         run: &RunId,
         goes: impl Fn(&Head) -> bool,
-        tries: &Tries,
+        retries: &RetryBudget,
     ) -> Result<bool, Failure> {
         let path = paths::run(run);
         // A run that is not there any more may have gone by an earlier try.
-        let Some(row) = self.row(run).await? else { return Ok(tries.in_doubt()) };
+        let Some(row) = self.row(run).await? else { return Ok(retries.in_doubt()) };
         if !goes(&row.head) {
             return Ok(false);
         }
-        let (client, life) = (&self.client, hex(row.born));
+        let (client, incarnation) = (&self.client, hex(row.born));
         let guard = row.updated.map_or(Guard::Any, Guard::Since);
-        let left = leftovers::leave_run(client, run, &life, client.now().await?);
+        let left = leftovers::leave_run(client, run, &incarnation, client.now().await?);
         client.commit(vec![client.delete(&path, guard), left]).await?;
         self.forget(run);
-        leftovers::try_remove(client, &paths::leftover(&life)).await;
+        leftovers::try_remove(client, &paths::leftover(&incarnation)).await;
         Ok(true)
     }
 
     pub(super) async fn expire_runs(&self, age: Duration, limit: usize) -> Result<u64, Failed> {
-        self.client.patiently(|| leftovers::sweep(&self.client)).await?;
-        self.client.patiently(|| self.expire_letters(age, limit)).await?;
-        let picked = self.client.patiently(|| self.outlived(age, limit)).await?;
-        let now = self.client.patiently(|| self.client.now()).await?;
+        self.client.with_retry(|| leftovers::sweep(&self.client)).await?;
+        self.client.with_retry(|| self.expire_letters(age, limit)).await?;
+        let picked = self.client.with_retry(|| self.outlived(age, limit)).await?;
+        let now = self.client.with_retry(|| self.client.now()).await?;
         let still = |head: &Head| rules::outlived(head, now, age);
         let mut gone = 0;
         for runs in picked.chunks(SIDE_BY_SIDE) {

@@ -49,7 +49,7 @@ impl FirestoreStore {
     ) -> Result<Resumed, StoreError> {
         let mut ready = Ready::new(&record, &[&value]);
         ready.body.stage(&self.client).await?;
-        let mut tries = self.client.tries();
+        let mut retries = self.client.retry_budget();
         loop {
             match self.try_answer(run, interrupt, &ready).await {
                 Ok(answer) => {
@@ -57,7 +57,7 @@ impl FirestoreStore {
                     ready.body.give_up(&self.client).await;
                     return answer.ok_or_else(|| StoreError::Missing(run.clone()));
                 }
-                Err(failure) => tries.again(failure).await?,
+                Err(failure) => retries.again(failure).await?,
             }
         }
     }
@@ -111,7 +111,7 @@ impl FirestoreStore {
     ) -> Result<Cancelled, StoreError> {
         let mut ready = Ready::new(&record, &[]);
         ready.body.stage(&self.client).await?;
-        let mut tries = self.client.tries();
+        let mut retries = self.client.retry_budget();
         loop {
             match self.try_cancel(run, &ready).await {
                 Ok(cancelled) => {
@@ -119,7 +119,7 @@ impl FirestoreStore {
                     ready.body.give_up(&self.client).await;
                     return Ok(cancelled);
                 }
-                Err(failure) => tries.again(failure).await?,
+                Err(failure) => retries.again(failure).await?,
             }
         }
     }

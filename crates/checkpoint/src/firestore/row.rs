@@ -13,7 +13,7 @@ use super::{
 use verdict_graph::{
     base::Timestamp,
     rules::{self, LastBatch},
-    store::{Head, Holder, RunStatus},
+    store::{Head, Holder, RunStatus, Waiting, WaitingFor},
 };
 
 /// What an operation is recognised by when its answer was lost.
@@ -87,6 +87,8 @@ impl Row {
             .some_text("owner", lease.map(|holder| &holder.owner))
             .some_int("expires", lease.map(|holder| holder.expires.0))
             .some_int("not_before", head.not_before.map(|at| at.0))
+            .some_text("waiting", head.waiting.as_ref().map(|one| one.kind().as_str()))
+            .some_text("waiting_text", head.waiting.as_ref().map(Waiting::to_text))
             .int("executions", head.executions)
             .int("active", head.active.as_nanos())
             .some_text("error", head.error.as_deref().map(brief))
@@ -104,6 +106,7 @@ impl Row {
             (Some(owner), Some(expires)) => Some(Holder { owner, expires }),
             _ => None,
         };
+        let (status, not_before) = (doc.parse("status")?, time("not_before"));
         let head = Head {
             id: doc.id().parse().map_err(|why| Failure::unreadable(&doc.path, why))?,
             workflow: doc.text("workflow")?,
@@ -112,11 +115,12 @@ impl Row {
             key: doc.text("key")?,
             subject: doc.some_text("subject"),
             order: doc.int("order")?,
-            status: doc.parse("status")?,
+            status,
             version: doc.int("version")?,
             epoch: doc.int("epoch")?,
             lease,
-            not_before: time("not_before"),
+            not_before,
+            waiting: waiting(doc, status, not_before),
             executions: doc.int("executions")?,
             active: Duration::from_nanos(doc.int("active")?),
             error: doc.some_text("error"),
@@ -135,7 +139,72 @@ impl Row {
     }
 }
 
+/// What a run waits for; of one that an older build parked, what follows from its time.
+fn waiting(doc: &Doc, status: RunStatus, not_before: Option<Timestamp>) -> Option<Waiting> {
+    let parked = match not_before {
+        None => WaitingFor::Person,
+        Some(_) => WaitingFor::Time,
+    };
+    let kind = match doc.some_text("waiting") {
+        Some(word) => word.parse().ok(),
+        None => (status == RunStatus::Parked).then_some(parked),
+    };
+    Some(Waiting::stored(kind?, doc.some_text("waiting_text").as_deref()))
+}
+
 fn shard(head: &Head) -> i64 {
     let digit = head.id.as_str().get(..1).and_then(|digit| i64::from_str_radix(digit, 16).ok());
     digit.unwrap_or_default() % SHARDS
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use bytes::Bytes;
+    use firestore::gcloud_sdk::google::firestore::v1::Document;
+    use verdict_graph::store::{NewRun, RunId, StoredRecord};
+
+    use super::*;
+
+    fn parked(not_before: Option<Timestamp>) -> Row {
+        let new = NewRun {
+            id: RunId::of("w", "k"),
+            workflow: "w".to_owned(),
+            workflow_version: 1,
+            key: "k".to_owned(),
+            subject: None,
+            order: 0,
+            not_before,
+            records: Vec::new(),
+            asks: Vec::new(),
+            superseded: StoredRecord { meta: Bytes::new(), payload: None },
+            claim: None,
+        };
+        let mut head = rules::born(&new, false, Timestamp(1)).0;
+        head.status = RunStatus::Parked;
+        head.waiting = Some(Waiting::Limit);
+        Row::new(head, 7)
+    }
+
+    fn read(fields: HashMap<String, firestore::gcloud_sdk::google::firestore::v1::Value>) -> Head {
+        let name = format!("p/runs/{}", RunId::of("w", "k"));
+        let document = Document { name, fields, ..Document::default() };
+        Row::read(&Doc::new(document, "p/")).unwrap().head
+    }
+
+    /// E7, E24: a document without what a run waits for, as builds before this one wrote it, reads.
+    #[test]
+    fn the_head_of_an_older_build_reads() {
+        for (not_before, kind) in
+            [(None, WaitingFor::Person), (Some(Timestamp(9)), WaitingFor::Time)]
+        {
+            let row = parked(not_before);
+            assert_eq!(read(row.fields().0), row.head);
+            let mut older = row.fields().0;
+            older.retain(|name, _| !name.starts_with("waiting"));
+            let expected = Head { waiting: Some(Waiting::stored(kind, None)), ..row.head };
+            assert_eq!(read(older), expected);
+        }
+    }
 }

@@ -10,6 +10,7 @@ use super::{
     rows::{Seen, bytes},
 };
 use crate::{
+    codec::waiting_columns,
     db::{
         DbError, Postgres,
         postgres::{Lane, Repeat, Session, Sql, work},
@@ -78,11 +79,13 @@ macro_rules! append {
          head AS (UPDATE verdict.run AS r SET status = v.status, version = v.after, \
          not_before = v.not_before, executions = v.executions, active = v.active, error = v.error, \
          owner = CASE WHEN v.ttl IS NOT NULL THEN r.owner END, expires = t.now + v.ttl, \
-         batch = v.batch, batch_version = v.after, updated_at = t.now \
+         batch = v.batch, batch_version = v.after, updated_at = t.now, \
+         waiting = v.waiting, waiting_text = v.waiting_text \
          FROM t, unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], \
          $6::bigint[], $7::bigint[], $8::bigint[], $9::bytea[], $10::bigint[], $11::bytea[], \
-         $12::bytea[]) WITH ORDINALITY AS v(id, epoch, expected, after, status, not_before, \
-         executions, active, error, ttl, batch, body, i) \
+         $12::bytea[], $15::bigint[], $16::bytea[]) WITH ORDINALITY AS v(id, epoch, expected, \
+         after, status, not_before, executions, active, error, ttl, batch, body, waiting, \
+         waiting_text, i) \
          WHERE r.id = v.id AND r.epoch = v.epoch AND r.version = v.expected AND r.owner IS NOT NULL \
          AND r.batch IS DISTINCT FROM v.batch RETURNING r.n, v.after, v.body, v.i), \
          added AS (INSERT INTO verdict.record (run, seq, body) \
@@ -98,9 +101,9 @@ const PLAIN: &str = concat!(append!(), " SELECT i FROM head");
 /// The same, and a letter if the one head was set.
 const WITH_LETTER: &str = concat!(
     append!(),
-    ", mourned AS (INSERT INTO verdict.letter AS l ",
+    ", lettered AS (INSERT INTO verdict.letter AS l ",
     letters::columns!(),
-    " SELECT $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27 FROM head ",
+    " SELECT $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29 FROM head ",
     letters::again!(),
     ") SELECT i FROM head"
 );
@@ -131,7 +134,7 @@ async fn append(db: &Postgres, ops: &[Append]) -> Result<Vec<Answer>, DbError> {
             return Ok(ops.iter().filter_map(|op| answers.remove(Appends::key(op))).collect());
         }
     }
-    Err(rows::restless(pending.first().map_or("", |op| Appends::key(op))))
+    Err(rows::contended(pending.first().map_or("", |op| Appends::key(op))))
 }
 
 fn version_after(op: &Append) -> u64 {
@@ -162,6 +165,9 @@ async fn write(
 
 fn bind<'q>(sql: Sql<'q>, ops: &[&Append]) -> Sql<'q> {
     let all = |value: fn(&Append) -> i64| ops.iter().map(|op| value(op)).collect::<Vec<i64>>();
+    let waits = ops.iter().map(|op| waiting_columns(&op.head));
+    let (waiting, waiting_texts): (Vec<_>, Vec<_>) =
+        waits.map(|(kind, text)| (kind, text.map(String::into_bytes))).unzip();
     let (mut ask_places, mut ask_ids) = (Vec::new(), Vec::new());
     for (place, op) in (1_i64..).zip(ops) {
         let asks: HashSet<&[u8]> = op.asks.iter().map(String::as_bytes).collect();
@@ -182,6 +188,8 @@ fn bind<'q>(sql: Sql<'q>, ops: &[&Append]) -> Sql<'q> {
         .bind(ops.iter().map(|op| rows::body(&op.records)).collect::<Vec<_>>())
         .bind(ask_places)
         .bind(ask_ids)
+        .bind(waiting)
+        .bind(waiting_texts)
 }
 
 fn ttl(hold: Hold) -> Option<i64> {

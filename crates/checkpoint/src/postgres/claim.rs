@@ -11,7 +11,7 @@ use verdict_graph::{
 pub(super) async fn claim(db: &Postgres, claim: &Claim) -> Result<Claimed, DbError> {
     let token = fastrand::u128(..);
     for _ in 0..rows::ROUNDS {
-        let Some((mut row, now)) = rows::look(db, claim.run.as_str()).await? else {
+        let Some((mut row, now)) = rows::inspect(db, claim.run.as_str()).await? else {
             return Ok(Claimed::Missing);
         };
         // Taken by an attempt whose answer was lost.
@@ -28,5 +28,5 @@ pub(super) async fn claim(db: &Postgres, claim: &Claim) -> Result<Claimed, DbErr
             return Ok(claimed);
         }
     }
-    Err(rows::restless(claim.run.as_str()))
+    Err(rows::contended(claim.run.as_str()))
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sqlx::{Row as _, postgres::PgRow};
 
-use crate::codec::{Decoded, holder, natural, nth, random};
+use crate::codec::{Decoded, holder, natural, nth, random, waiting};
 pub(super) use crate::codec::{code, number, run_id, status};
 use verdict_graph::{
     base::Timestamp,
@@ -17,13 +17,13 @@ macro_rules! columns {
     () => {
         "n, id, workflow, workflow_version, format, key, subject, place, status, version, epoch, \
          owner, expires, not_before, executions, active, error, created_at, updated_at, batch, \
-         batch_version, token, xmin::text"
+         batch_version, token, xmin::text, waiting, waiting_text"
     };
 }
 pub(super) use columns;
 
 /// How many [`columns`] there are: what follows them in a row has this number.
-pub(super) const COLUMNS: usize = 23;
+pub(super) const COLUMNS: usize = 25;
 
 /// A run's row.
 #[derive(Debug, Clone)]
@@ -40,6 +40,7 @@ pub(super) struct Row {
 
 impl Row {
     pub(super) fn read(row: &PgRow) -> Decoded<Self> {
+        let status = listed(&RunStatus::ALL, row, 8)?;
         let head = Head {
             id: run_id(row.try_get(1)?)?,
             workflow: text(row, 2)?,
@@ -48,11 +49,12 @@ impl Row {
             key: text(row, 5)?,
             subject: optional(row, 6)?,
             order: row.try_get(7)?,
-            status: listed(&RunStatus::ALL, row, 8)?,
+            status,
             version: whole(row, 9)?,
             epoch: whole(row, 10)?,
             lease: holder(optional(row, 11)?, row.try_get(12)?),
             not_before: row.try_get::<Option<i64>, _>(13)?.map(Timestamp),
+            waiting: waiting(status, row.try_get(23)?, optional(row, 24)?.as_deref()),
             executions: whole(row, 14)?,
             active: Duration::from_nanos(whole(row, 15)?),
             error: optional(row, 16)?,

@@ -5,7 +5,7 @@
 //!   what was refused.
 //! - What is done seldom reads, decides by the common rules, and writes on the condition that the run
 //!   is as it was read.
-//! - What reaches beyond one run (opening beside others of the subject, a shared budget) does so
+//! - What reaches beyond one run (opening beside others of the subject) does so
 //!   under an advisory lock that ends with its transaction.
 //! - Every time is the server's, taken inside the statement that uses it.
 //! - An answer that was lost is healed: an append by its batch, an opening and a claim by a random
@@ -14,7 +14,7 @@
 mod append;
 mod claim;
 mod codec;
-mod keyed;
+mod key_value;
 mod letters;
 mod open;
 mod read;

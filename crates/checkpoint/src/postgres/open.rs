@@ -189,7 +189,7 @@ async fn beside(db: &Postgres, op: &Opening) -> Result<Opened, DbError> {
             return Ok(opened);
         }
     }
-    Err(rows::restless(op.new.id.as_str()))
+    Err(rows::contended(op.new.id.as_str()))
 }
 
 /// The run, if it is there, and those others of its subject that may matter: the unfinished ones, and

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sqlx::{Postgres as Server, QueryBuilder, Row as _, postgres::PgRow};
 
-use super::codec::{COLUMNS, Row, columns, millis, number, status, whole};
+use super::codec::{COLUMNS, Row, code, columns, millis, number, status, whole};
 use crate::{
     codec::Decoded,
     db::{
@@ -13,10 +13,10 @@ use crate::{
     },
     pack::Pack,
 };
-use verdict_graph::store::{Head, RunFilter, RunId, RunStatus, StoredRecord};
+use verdict_graph::store::{Head, RunFilter, RunId, RunStatus, StoredRecord, WaitingFor};
 
 pub(super) async fn head(db: &Postgres, run: &RunId) -> Result<Option<Head>, DbError> {
-    Ok(super::rows::look(db, run.as_str()).await?.map(|(row, _)| row.head))
+    Ok(super::rows::inspect(db, run.as_str()).await?.map(|(row, _)| row.head))
 }
 
 /// The head's row and those of the records, in one statement: of one moment. What one kind of row
@@ -26,7 +26,7 @@ const LOAD: &str = concat!(
     columns!(),
     ", NULL::bytea, 0::bigint AS seq FROM verdict.run WHERE id = $1 UNION ALL \
      SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
-     NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, body, seq FROM verdict.record \
+     NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, body, seq FROM verdict.record \
      WHERE run = (SELECT n FROM verdict.run WHERE id = $1) AND seq > $2 ORDER BY seq"
 );
 
@@ -85,19 +85,15 @@ fn listing(filter: &RunFilter) -> QueryBuilder<Server> {
     if filter.subject.is_some() || filter.id_prefix.is_some() {
         // Found first: read in order, they would be looked for among all.
         sql.push("WITH few AS MATERIALIZED (");
-        branch(&mut sql, filter, &filter.statuses);
+        branch(&mut sql, filter, &filter.statuses, &filter.waiting);
         sql.push(") SELECT * FROM few");
         ordered(&mut sql, filter);
         return sql;
     }
-    let statuses = if filter.statuses.is_empty() { &RunStatus::ALL[..] } else { &filter.statuses };
-    let mut statuses = statuses.to_vec();
-    statuses.sort_unstable_by_key(|one| status(*one));
-    statuses.dedup();
     sql.push("SELECT * FROM (");
-    for (place, one) in statuses.iter().enumerate() {
+    for (place, (statuses, waiting)) in branches(filter).iter().enumerate() {
         sql.push(if place > 0 { " UNION ALL (" } else { "(" });
-        branch(&mut sql, filter, &[*one]);
+        branch(&mut sql, filter, statuses, waiting);
         ordered(&mut sql, filter);
         sql.push(")");
     }
@@ -106,7 +102,27 @@ fn listing(filter: &RunFilter) -> QueryBuilder<Server> {
     sql
 }
 
-fn branch(sql: &mut QueryBuilder<Server>, filter: &RunFilter, statuses: &[RunStatus]) {
+/// What is read in order from one stretch of an index: runs of one status, or that wait for one thing.
+fn branches(filter: &RunFilter) -> Vec<(Vec<RunStatus>, Vec<WaitingFor>)> {
+    let statuses = if filter.statuses.is_empty() { &RunStatus::ALL[..] } else { &filter.statuses };
+    let statuses = distinct(&RunStatus::ALL, statuses);
+    if filter.waiting.is_empty() {
+        return statuses.into_iter().map(|one| (vec![one], Vec::new())).collect();
+    }
+    let kinds = distinct(&WaitingFor::ALL, &filter.waiting).into_iter();
+    kinds.map(|kind| (filter.statuses.clone(), vec![kind])).collect()
+}
+
+fn distinct<T: Copy + PartialEq>(all: &[T], some: &[T]) -> Vec<T> {
+    all.iter().copied().filter(|one| some.contains(one)).collect()
+}
+
+fn branch(
+    sql: &mut QueryBuilder<Server>,
+    filter: &RunFilter,
+    statuses: &[RunStatus],
+    kinds: &[WaitingFor],
+) {
     sql.push(concat!("SELECT ", columns!(), " FROM verdict.run WHERE true"));
     match statuses {
         [] => {}
@@ -115,6 +131,9 @@ fn branch(sql: &mut QueryBuilder<Server>, filter: &RunFilter, statuses: &[RunSta
             let codes: Vec<i64> = some.iter().map(|one| status(*one)).collect();
             sql.push(" AND status = ANY(").push_bind(codes).push(")");
         }
+    }
+    if !kinds.is_empty() {
+        waiting(sql, kinds);
     }
     if let Some(workflow) = &filter.workflow {
         sql.push(" AND workflow = ").push_bind(workflow.as_bytes().to_vec());
@@ -130,6 +149,26 @@ fn branch(sql: &mut QueryBuilder<Server>, filter: &RunFilter, statuses: &[RunSta
     if let Some((at, id)) = &filter.after {
         sql.push(" AND (created_at, id) < (").push_bind(at.0);
         sql.push(", ").push_bind(id.as_str().to_owned()).push(")");
+    }
+}
+
+/// Runs that wait for one of these. The status is no part of the index that has them in order, and is
+/// not to lead to another.
+fn waiting(sql: &mut QueryBuilder<Server>, kinds: &[WaitingFor]) {
+    const LAPSED: &str = "(status = 1 AND (expires IS NULL OR expires <= verdict.now_ms()))";
+    const WAITS: &str = "(status + 0 IN (0, 2) AND waiting = ";
+    let code = |kind| code(&WaitingFor::ALL, kind);
+    match kinds {
+        [WaitingFor::Lease] => _ = sql.push(" AND ").push(LAPSED),
+        [one] => _ = sql.push(" AND ").push(WAITS).push_bind(code(one)).push(")"),
+        some => {
+            let codes: Vec<i64> = some.iter().map(code).collect();
+            sql.push(" AND (").push(WAITS).push("ANY(").push_bind(codes).push("))");
+            if some.contains(&WaitingFor::Lease) {
+                sql.push(" OR ").push(LAPSED);
+            }
+            sql.push(")");
+        }
     }
 }
 

@@ -22,8 +22,9 @@ pub(super) async fn resume(
     record: &StoredRecord,
 ) -> Result<Option<Resumed>, DbError> {
     for _ in 0..rows::ROUNDS {
-        let Some(((mut row, now), ask)) =
-            db.call(Repeat::Harmless, work!(|session| look(session, run, interrupt).await)).await?
+        let Some(((mut row, now), ask)) = db
+            .call(Repeat::Harmless, work!(|session| inspect(session, run, interrupt).await))
+            .await?
         else {
             return Ok(None);
         };
@@ -38,13 +39,13 @@ pub(super) async fn resume(
             return Ok(Some(Resumed::Accepted(number)));
         }
     }
-    Err(rows::restless(run.as_str()))
+    Err(rows::contended(run.as_str()))
 }
 
 type Ask = Option<Option<Bytes>>;
 
 /// The run, and then the interrupt as it stands: whoever changes it changes the run too.
-async fn look(
+async fn inspect(
     session: &mut Session<'_, '_>,
     run: &RunId,
     interrupt: &str,
@@ -64,7 +65,7 @@ pub(super) async fn cancel(
     record: &StoredRecord,
 ) -> Result<Cancelled, DbError> {
     for _ in 0..rows::ROUNDS {
-        let Some((mut row, now)) = rows::look(db, run.as_str()).await? else {
+        let Some((mut row, now)) = rows::inspect(db, run.as_str()).await? else {
             return Ok(Cancelled::Missing);
         };
         if row.head.status.is_final() {
@@ -77,5 +78,5 @@ pub(super) async fn cancel(
             return Ok(Cancelled::Done);
         }
     }
-    Err(rows::restless(run.as_str()))
+    Err(rows::contended(run.as_str()))
 }

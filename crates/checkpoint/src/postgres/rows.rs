@@ -37,7 +37,7 @@ pub(super) fn seen(row: &sqlx::postgres::PgRow) -> Result<Seen, sqlx::Error> {
 }
 
 /// One run, now.
-pub(super) async fn look(db: &Postgres, id: &str) -> Result<Option<Seen>, DbError> {
+pub(super) async fn inspect(db: &Postgres, id: &str) -> Result<Option<Seen>, DbError> {
     db.call(Repeat::Harmless, work!(|session| Ok(find(session, &[id]).await?.remove(id)))).await
 }
 
@@ -71,10 +71,13 @@ pub(super) fn body(records: &[StoredRecord]) -> Option<Vec<u8>> {
 const SAVE: &str = "WITH saved AS (\
      UPDATE verdict.run AS r SET place = v.place, status = v.status, version = v.version, \
      epoch = v.epoch, owner = v.owner, expires = v.expires, not_before = v.not_before, \
-     updated_at = v.updated_at, token = v.token \
+     updated_at = v.updated_at, token = v.token, \
+     waiting = CASE WHEN v.waits THEN r.waiting END, \
+     waiting_text = CASE WHEN v.waits THEN r.waiting_text END \
      FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], \
-     $7::bytea[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bytea[]) \
-     AS v(n, revision, place, status, version, epoch, owner, expires, not_before, updated_at, token) \
+     $7::bytea[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bytea[], $18::boolean[]) \
+     AS v(n, revision, place, status, version, epoch, owner, expires, not_before, updated_at, token, \
+     waits) \
      WHERE r.n = v.n AND r.xmin::text = v.revision RETURNING r.n), \
      added AS (INSERT INTO verdict.record (run, seq, body) SELECT x.run, x.seq, x.body \
      FROM unnest($12::bigint[], $13::bigint[], $14::bytea[]) AS x(run, seq, body) \
@@ -113,7 +116,8 @@ pub(super) async fn save(
         .bind(sql)
         .bind(answer.map(|(run, ..)| run))
         .bind(answer.map(|(_, id, _)| id.as_bytes()))
-        .bind(answer.map(|(.., value)| value));
+        .bind(answer.map(|(.., value)| value))
+        .bind(heads().map(|head| head.waiting.is_some()).collect::<Vec<_>>());
     Ok(session.rows(sql).await?.len() == rows.len())
 }
 
@@ -138,6 +142,6 @@ pub(super) fn bytes(random: u128) -> Vec<u8> {
 pub(super) const ROUNDS: usize = 100;
 
 /// The error of a run that changed each time somebody was about to change it.
-pub(super) fn restless(id: &str) -> DbError {
+pub(super) fn contended(id: &str) -> DbError {
     DbError::transient(format!("run {id} kept changing under {ROUNDS} attempts to change it"))
 }

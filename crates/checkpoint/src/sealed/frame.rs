@@ -49,6 +49,10 @@ pub(super) enum What<'a> {
     LetterBody { id: &'a str },
     /// The error of a dead letter.
     LetterError { id: &'a str },
+    /// What a run waits for.
+    Waiting { run: &'a RunId },
+    /// A value of the key-value store.
+    Value { space: &'a str, key: &'a str },
 }
 
 impl fmt::Display for What<'_> {
@@ -66,6 +70,8 @@ impl fmt::Display for What<'_> {
             Self::Error { run } => write!(f, "the error of run {run}"),
             Self::LetterBody { id } => write!(f, "the message of letter {id}"),
             Self::LetterError { id } => write!(f, "the error of letter {id}"),
+            Self::Waiting { run } => write!(f, "what run {run} waits for"),
+            Self::Value { space, key } => write!(f, "the value `{key}` of the space `{space}`"),
         }
     }
 }
@@ -93,6 +99,8 @@ impl What<'_> {
             Self::Error { run } => ("error", run.as_str(), [0; 8], &[]),
             Self::LetterBody { id } => ("letter", id, [0; 8], &[]),
             Self::LetterError { id } => ("letter error", id, [0; 8], &[]),
+            Self::Waiting { run } => ("waiting", run.as_str(), [0; 8], &[]),
+            Self::Value { space, key } => ("value", space, [0; 8], key.as_bytes()),
         };
         let parts = [head, word.as_bytes(), name.as_bytes(), &place, beside];
         let mut bound = Vec::with_capacity(64 + head.len() + name.len() + beside.len());

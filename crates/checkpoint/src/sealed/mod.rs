@@ -1,18 +1,20 @@
 //! Encryption of what runs hold: a layer before any store.
 //!
 //! What it promises: with a key set, everything that comes out of a run's input and its nodes (the
-//! records, the answers to interrupts, the texts of errors) and out of a dead letter's message (its
-//! body, its error) is stored sealed by AES-256-GCM, and reads back as it was. What was stored before
+//! records, the answers to interrupts, the texts of errors, what is asked of people) and out of a dead letter's message (its
+//! body, its error), and every value of the key-value store, is stored sealed by AES-256-GCM, and reads back as it was. What was stored before
 //! a key was set, or under a key that is still listed, reads on. A value moved to another place
 //! does not open. A key that is missing is an error that names it and the run, never a panic, and
 //! no failure of the run.
 //!
 //! What it never does: seal what a store finds and decides by (ids, keys, subjects, statuses, times,
-//! owners, counts, the names of interrupts, a letter's reason, node and headers); hide sizes and
+//! owners, counts, the names of interrupts, what kind of thing a run waits for, the spaces and keys of
+//! values, a letter's reason, node and headers); hide sizes and
 //! times; notice that a run's last records were taken away, or that a whole run was put back to an
 //! earlier state, or that a record was replaced by one that was never sealed.
 //!
-//! Layout: [`KeyRing`] in `keys`, one sealed value in `frame`, the algorithm in `aes`, here the port.
+//! Layout: [`KeyRing`] in `keys`, one sealed value in `frame`, the algorithm in `aes`, here and in
+//! `key_value` the ports.
 
 #[cfg(feature = "encryption")]
 mod aes;
@@ -20,6 +22,7 @@ mod aes;
 #[path = "no_aes.rs"]
 mod aes;
 mod frame;
+mod key_value;
 mod keys;
 mod records;
 
@@ -29,7 +32,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 
 use self::frame::What;
-pub use self::keys::KeyRing;
+pub use self::{key_value::SealedKeyValues, keys::KeyRing};
 use verdict_graph::store::{
     Append, Cancelled, Claim, Claimed, Deleted, Head, Lease, Letter, LetterFilter, LetterState,
     NewRun, Opened, Resumed, RunFilter, RunId, Store, StoreError, StoredRecord,
@@ -39,7 +42,7 @@ use verdict_graph::store::{
 /// something sealed.
 pub struct Sealed {
     store: Arc<dyn Store>,
-    keys: KeyRing,
+    keys: Arc<KeyRing>,
 }
 
 impl fmt::Debug for Sealed {
@@ -50,8 +53,8 @@ impl fmt::Debug for Sealed {
 
 impl Sealed {
     /// That store, with these keys before it.
-    pub fn new(store: Arc<dyn Store>, keys: KeyRing) -> Self {
-        Self { store, keys }
+    pub fn new(store: Arc<dyn Store>, keys: impl Into<Arc<KeyRing>>) -> Self {
+        Self { store, keys: keys.into() }
     }
 
     fn opened(&self, mut heads: Vec<Head>) -> Vec<Head> {

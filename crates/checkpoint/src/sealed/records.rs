@@ -2,7 +2,7 @@
 
 use super::{KeyRing, frame::What};
 use verdict_graph::store::{
-    Append, Head, HeadChange, Letter, NewRun, RunId, StoreError, StoredRecord,
+    Append, Head, HeadChange, Letter, NewRun, RunId, StoreError, StoredRecord, Waiting,
 };
 
 impl KeyRing {
@@ -24,7 +24,10 @@ impl KeyRing {
         let run = &append.lease.run;
         let records = self.seal_records(run, append.expected, append.records)?;
         let error = append.head.error.map(|text| self.seal_text(text, &What::Error { run }));
-        let head = HeadChange { error: error.transpose()?, ..append.head };
+        let mut head = HeadChange { error: error.transpose()?, ..append.head };
+        for text in head.waiting.iter_mut().flat_map(Waiting::texts_mut) {
+            *text = self.seal_text(std::mem::take(text), &What::Waiting { run })?;
+        }
         let letter = append.letter.map(|letter| self.seal_letter(*letter).map(Box::new));
         Ok(Append { records, head, letter: letter.transpose()?, ..append })
     }
@@ -67,10 +70,13 @@ impl KeyRing {
         Ok(StoredRecord { meta, payload })
     }
 
-    /// An error's text that does not open stays as it is stored: a listing is not refused for it.
+    /// A text that does not open stays as it is stored: a listing is not refused for it.
     pub(super) fn open_head(&self, head: &mut Head) {
         if let Some(text) = &mut head.error {
             self.open_text(text, &What::Error { run: &head.id });
+        }
+        for text in head.waiting.iter_mut().flat_map(Waiting::texts_mut) {
+            self.open_text(text, &What::Waiting { run: &head.id });
         }
     }
 

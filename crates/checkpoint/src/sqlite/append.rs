@@ -11,6 +11,7 @@ use super::{
     rows::{self, Sql},
 };
 use crate::{
+    codec::waiting_columns,
     db::{DbError, Lane, Rows, Tx},
     waves::waves,
 };
@@ -57,8 +58,9 @@ const SET: [&str; 3] = [
     "UPDATE run SET status = v.column5, version = v.column4, not_before = v.column6, \
      executions = v.column7, active = v.column8, error = v.column9, \
      owner = iif(v.column10 IS NULL, NULL, owner), expires = v.column10, \
-     batch = v.column11, batch_version = v.column4, updated_at = v.column12 FROM (VALUES ",
-    "(?,?,?,?,?,?,?,?,?,?,?,?)",
+     batch = v.column11, batch_version = v.column4, updated_at = v.column12, \
+     waiting = v.column13, waiting_text = v.column14 FROM (VALUES ",
+    "(?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
     ") AS v WHERE run.id = v.column1 AND run.epoch = v.column2 AND run.version = v.column3 \
      AND run.owner IS NOT NULL AND run.batch IS NOT v.column11 RETURNING id, n",
 ];
@@ -118,6 +120,7 @@ async fn set_heads(tx: &mut Tx<'_>, wave: &[Append]) -> Result<HashMap<String, i
 }
 
 fn bind_head<'q>(query: Sql<'q>, op: &Append, now: Timestamp) -> Sql<'q> {
+    let (waiting, waiting_text) = waiting_columns(&op.head);
     query
         .bind(op.lease.run.as_str().to_owned())
         .bind(number(op.lease.epoch))
@@ -131,6 +134,8 @@ fn bind_head<'q>(query: Sql<'q>, op: &Append, now: Timestamp) -> Sql<'q> {
         .bind(expiry(op.hold, now))
         .bind(op.batch.to_be_bytes().to_vec())
         .bind(now.0)
+        .bind(waiting)
+        .bind(waiting_text)
 }
 
 fn expiry(hold: Hold, now: Timestamp) -> Option<i64> {

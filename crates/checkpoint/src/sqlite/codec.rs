@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sqlx::{Row as _, sqlite::SqliteRow};
 
-use crate::codec::{Decoded, holder, natural, nth, random};
+use crate::codec::{Decoded, holder, natural, nth, random, waiting};
 pub(super) use crate::codec::{code, number, run_id, status};
 use verdict_graph::{
     base::Timestamp,
@@ -17,7 +17,7 @@ macro_rules! columns {
     () => {
         "n, id, workflow, workflow_version, format, key, subject, place, status, version, epoch, \
          owner, expires, not_before, executions, active, error, created_at, updated_at, batch, \
-         batch_version"
+         batch_version, waiting, waiting_text"
     };
 }
 pub(super) use columns;
@@ -33,6 +33,7 @@ pub(super) struct Row {
 
 impl Row {
     pub(super) fn read(row: &SqliteRow) -> Decoded<Self> {
+        let status = listed(&RunStatus::ALL, row, 8)?;
         let head = Head {
             id: run_id(row.try_get(1)?)?,
             workflow: row.try_get(2)?,
@@ -41,11 +42,12 @@ impl Row {
             key: row.try_get(5)?,
             subject: row.try_get(6)?,
             order: row.try_get(7)?,
-            status: listed(&RunStatus::ALL, row, 8)?,
+            status,
             version: whole(row, 9)?,
             epoch: whole(row, 10)?,
             lease: holder(row.try_get(11)?, row.try_get(12)?),
             not_before: row.try_get::<Option<i64>, _>(13)?.map(Timestamp),
+            waiting: waiting(status, row.try_get(21)?, row.try_get(22)?),
             executions: whole(row, 14)?,
             active: Duration::from_nanos(whole(row, 15)?),
             error: row.try_get(16)?,

@@ -8,7 +8,7 @@
 mod append;
 mod claim;
 mod codec;
-mod keyed;
+mod key_value;
 mod letters;
 mod open;
 mod read;

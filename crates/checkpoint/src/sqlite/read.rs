@@ -5,11 +5,11 @@ use std::time::Duration;
 use sqlx::{QueryBuilder, Row as _, SqliteConnection};
 
 use super::{
-    codec::{Row, columns, number, status},
+    codec::{Row, code, columns, number, status},
     rows,
 };
 use crate::db::Sqlite;
-use verdict_graph::store::{Head, RunFilter, RunId, StoredRecord};
+use verdict_graph::store::{Head, RunFilter, RunId, StoredRecord, WaitingFor};
 
 type Read<T> = Result<T, sqlx::Error>;
 
@@ -57,6 +57,19 @@ pub(super) async fn list(db: &Sqlite, filter: &RunFilter) -> Read<Vec<Head>> {
         }
         sql.push(")");
     }
+    if !filter.waiting.is_empty() {
+        sql.push(" AND n IN (SELECT n FROM run WHERE status IN (0, 2) AND waiting IN (");
+        let mut codes = sql.separated(",");
+        for one in &filter.waiting {
+            codes.push_bind(code(&WaitingFor::ALL, one));
+        }
+        sql.push(")");
+        if filter.waiting.contains(&WaitingFor::Lease) {
+            sql.push(" UNION SELECT n FROM run INDEXED BY run_running WHERE status = 1");
+            sql.push(" AND (expires IS NULL OR expires <= ").push_bind(db.now().0).push(")");
+        }
+        sql.push(")");
+    }
     if let Some(workflow) = &filter.workflow {
         sql.push(" AND workflow = ").push_bind(workflow.clone());
     }
@@ -72,8 +85,8 @@ pub(super) async fn list(db: &Sqlite, filter: &RunFilter) -> Read<Vec<Head>> {
         sql.push(" AND (created_at, id) < (").push_bind(at.0);
         sql.push(", ").push_bind(id.as_str().to_owned()).push(")");
     }
-    // The few runs of a subject or prefix are sorted; all others are read in order.
-    let few = filter.subject.is_some() || filter.id_prefix.is_some();
+    // The few runs that wait, or of a subject or prefix, are sorted; all others are read in order.
+    let few = filter.subject.is_some() || filter.id_prefix.is_some() || !filter.waiting.is_empty();
     sql.push(if few {
         " ORDER BY +created_at DESC, +id DESC"
     } else {

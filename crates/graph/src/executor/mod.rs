@@ -23,6 +23,7 @@ use super::{
     record::{Body, Failure, Meta, Outcome, Record},
     state::{State, redact},
     store::{RunStatus, StoredRecord},
+    waiting::Waiting,
 };
 use crate::base::{Clock, Fault, Timestamp};
 
@@ -241,11 +242,13 @@ impl<S: State, D: Send + Sync + 'static> Execution<S, D> {
 
     /// Nothing can run: gives the run back until then. `None` if an answer came in just now.
     async fn pause(&mut self, until: Option<Timestamp>) -> Halt<Option<Stop>> {
+        let waiting = Waiting::of(&self.machine);
         let Some(journal) = &mut self.journal else { return Ok(Some(Stop::Waiting(until))) };
         let settled = journal.settle(
             |head| {
                 head.status = RunStatus::Parked;
                 head.not_before = until;
+                head.waiting = Some(waiting);
             },
             false,
             None,

@@ -8,7 +8,7 @@ use super::{
     Answer, Ended, ForkedFrom, Illegal, OpenInterrupt, RunMachine, Slot, TaskSummary, Todo,
 };
 use crate::{
-    base::{Timestamp, misfit},
+    base::{Timestamp, invalid_input},
     command::{Command, END, Send},
     record::{Body, Meta, Outcome, Record, Redo},
     rewind,
@@ -60,8 +60,9 @@ impl<S: State> RunMachine<S> {
                 if self.state.is_some() {
                     return Err("the run has started already".to_owned());
                 }
-                let input = serde_json::from_str(start.input.get())
-                    .map_err(|e| format!("its input does not fit the workflow: {}", misfit(&e)))?;
+                let input = serde_json::from_str(start.input.get()).map_err(|e| {
+                    format!("its input does not fit the workflow: {}", invalid_input(&e))
+                })?;
                 self.start(at, (workflow, version), &entry, S::new(input));
                 self.envelope = start.envelope.map(Arc::new);
                 Ok(())
@@ -89,8 +90,8 @@ impl<S: State> RunMachine<S> {
                 self.interrupt(OpenInterrupt { id, step, node, index, name, request, at })
             }
             (Meta::Resumed { id }, Body::Value(value)) => self.resume(&id, value),
-            (Meta::Parked { step, node, index, until, .. }, _) => {
-                self.slot(step, index, &node).map(|slot| *slot = Slot::Parked(until))
+            (Meta::Parked { step, node, index, until, reason }, _) => {
+                self.slot(step, index, &node).map(|slot| *slot = Slot::Parked { until, reason })
             }
             (Meta::Superseded { by }, _) => self.end(Ended::Superseded(by)),
             (Meta::Cancelled { by }, _) => self.end(Ended::Cancelled(by)),
@@ -312,7 +313,7 @@ impl<S: State> RunMachine<S> {
     /// Makes parked tasks whose time has come run again: those due at `now`.
     pub(crate) fn wake(&mut self, now: Timestamp) {
         for slot in &mut self.slots {
-            if matches!(slot, Slot::Parked(until) if *until <= now) {
+            if matches!(slot, Slot::Parked { until, .. } if *until <= now) {
                 *slot = Slot::Pending;
             }
         }

@@ -49,7 +49,10 @@ pub enum Ended {
 enum Slot<U> {
     Pending,
     Interrupted(String),
-    Parked(Timestamp),
+    Parked {
+        until: Timestamp,
+        reason: String,
+    },
     /// `handled`: it failed, and its command leads to its error handler.
     Done {
         command: Command<U>,
@@ -211,11 +214,16 @@ impl<S: State> RunMachine<S> {
         if self.slots.iter().all(|slot| matches!(slot, Slot::Done { .. })) {
             return Todo::CloseStep;
         }
-        let times = self.slots.iter().filter_map(|slot| match slot {
-            Slot::Parked(until) => Some(*until),
+        Todo::Wait(self.parked().map(|(until, _)| until))
+    }
+
+    /// The earliest time that a task of the current step waits for, and why it does.
+    pub fn parked(&self) -> Option<(Timestamp, &str)> {
+        let parked = self.slots.iter().filter_map(|slot| match slot {
+            Slot::Parked { until, reason } => Some((*until, reason.as_str())),
             _ => None,
         });
-        Todo::Wait(times.min())
+        parked.min()
     }
 
     fn indices<'a>(
@@ -276,7 +284,7 @@ impl<S: State> RunMachine<S> {
                 Slot::Done { .. } => return None,
                 Slot::Pending => "to run",
                 Slot::Interrupted(_) => "for an answer",
-                Slot::Parked(_) => "for a time",
+                Slot::Parked { .. } => "for a time",
                 Slot::Failed(_) => "failed",
             };
             Some((index, &task.node, waits))

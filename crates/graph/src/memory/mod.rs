@@ -3,7 +3,7 @@
 //! Runs are spread over shards by their id, each behind a short lock; nothing waits while it holds
 //! one. Locks are taken in one order: subjects, a shard, letters.
 
-mod keyed;
+mod key_value;
 mod runs;
 
 use std::{
@@ -36,7 +36,7 @@ struct Inner {
     subjects: Mutex<HashMap<String, Vec<RunId>>>,
     shards: [Mutex<HashMap<RunId, Run>>; SHARDS],
     letters: Mutex<BTreeMap<String, Letter>>,
-    keyed: keyed::Shelves,
+    entries: key_value::Entries,
 }
 
 impl Memory {
@@ -47,7 +47,7 @@ impl Memory {
             subjects: Mutex::default(),
             shards: std::array::from_fn(|_| Mutex::default()),
             letters: Mutex::default(),
-            keyed: keyed::Shelves::default(),
+            entries: key_value::Entries::default(),
         }))
     }
 }
@@ -177,7 +177,9 @@ impl Store for Memory {
     }
 
     async fn list(&self, filter: &RunFilter) -> Result<Vec<Head>, StoreError> {
-        let mut picked = self.0.pick(|head| rules::listed(head, filter).then_some(head.created_at));
+        let now = self.0.clock.now();
+        let listed = |head: &Head| rules::listed(head, filter, now).then_some(head.created_at);
+        let mut picked = self.0.pick(listed);
         picked.sort_unstable_by(|a, b| b.cmp(a));
         Ok(self.0.heads(at_most(picked, filter.limit)))
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 use verdict::{
-    base::keyed::{Budget, Keyed, Spent},
+    base::{Acquired, RateLimit, RateLimiter, key_value::KeyValueStore},
     checkpoint::FirestoreStore,
     graph::store::{
         Append, Cancelled, Claimed, Hold, Lease, LetterState, NewRun, Resumed, RunStatus, Store,
@@ -212,25 +212,27 @@ async fn a_letter_is_settled_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_key_is_claimed_and_a_budget_spent_once() {
+async fn a_value_is_put_and_tokens_are_acquired_once() {
     let mut lossy = Lossy::new().await;
     let there = lossy
         .lose(
-            |store| async move { Keyed::claim(&*store, "s", "k", "v".into(), TTL).await.unwrap() },
-            async |store| Keyed::get(store, "s", "k").await.unwrap().is_some(),
+            |store| async move { store.put_if_absent("s", "k", "v".into(), TTL).await.unwrap() },
+            async |store| store.get("s", "k").await.unwrap().is_some(),
         )
         .await;
     assert_eq!(there, None, "it was ours");
-    let budget = Budget { capacity: 2.0, per_second: 0.0 };
+    let limit = RateLimit { capacity: 2.0, per_second: 0.0 };
     let server = lossy.server.clone();
-    let spent = lossy
+    let limiter = move |store| RateLimiter::new(store, "b", limit);
+    let acquired = lossy
         .lose(
-            |store| async move { store.spend("b", "k", 1.0, budget).await.unwrap() },
-            async |_| server.count("buckets").await > 0,
+            |store| async move { limiter(store).acquire("k", 1.0).await.unwrap() },
+            async |_| server.count("key_values").await > 1,
         )
         .await;
-    assert_eq!(spent, Spent::Granted);
-    assert_eq!(lossy.direct.spend("b", "k", 1.0, budget).await.unwrap(), Spent::Granted);
-    let more = lossy.direct.spend("b", "k", 1.0, budget).await.unwrap();
-    assert!(matches!(more, Spent::Wait(_)), "{more:?}");
+    assert_eq!(acquired, Acquired::Granted);
+    let direct = limiter(Arc::new(lossy.direct.clone()));
+    assert_eq!(direct.acquire("k", 1.0).await.unwrap(), Acquired::Granted);
+    let more = direct.acquire("k", 1.0).await.unwrap();
+    assert!(matches!(more, Acquired::Wait(_)), "{more:?}");
 }

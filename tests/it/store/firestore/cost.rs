@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use verdict::{
-    base::Clock,
+    base::{Clock, RateLimit, RateLimiter, key_value::KeyValueStore},
     checkpoint::FirestoreUsage,
     graph::{
         Execute, Graph, NewSpec, Runtime, Stop, Store,
@@ -121,6 +121,16 @@ async fn what_each_operation_costs() {
     assert_eq!(spent, usage(1, 0, 0), "no letters");
     let (listed, spent) = costs(&store, store.list(&RunFilter::default())).await;
     assert_eq!((listed.unwrap().len(), spent), (3, usage(3, 0, 0)), "listing");
+    let (_, spent) = costs(&store, store.put_if_absent("s", "k", "v".into(), TTL)).await;
+    assert_eq!(spent, usage(0, 1, 0), "a new value of the key-value store");
+    let (_, spent) = costs(&store, store.get("s", "k")).await;
+    assert_eq!(spent, usage(1, 0, 0), "reading it");
+    let (_, spent) = costs(&store, store.sweep()).await;
+    assert_eq!(spent, usage(1, 0, 0), "looking for what has expired, and finding nothing");
+    let limit = RateLimit { capacity: 1.0, per_second: 1.0 };
+    let limiter = RateLimiter::new(store.clone(), "limits", limit);
+    let (_, spent) = costs(&store, limiter.acquire("k", 1.0)).await;
+    assert_eq!(spent, usage(1, 1, 0), "acquiring of a rate limit");
     // The head with a note of what is left; then that: the names are read, all is deleted.
     let (_, spent) = costs(&store, store.delete(&id("a"))).await;
     assert_eq!(spent, usage(1 + 1 + 3 + 1, 1, 1 + 3 + 1), "deleting");

@@ -6,7 +6,7 @@ use std::time::Duration;
 use verdict::{
     base::Timestamp,
     db::PostgresOptions,
-    graph::store::{LetterFilter, LetterState, RunFilter, RunId, RunStatus, Store},
+    graph::store::{LetterFilter, LetterState, RunFilter, RunId, RunStatus, Store, WaitingFor},
 };
 
 use super::open;
@@ -18,13 +18,14 @@ const RUNS: u32 = 200_000;
 fn fill() -> String {
     format!(
         "INSERT INTO verdict.run (id, workflow, workflow_version, format, key, subject, place, status, \
-         version, epoch, owner, expires, not_before, created_at, updated_at) \
+         version, epoch, owner, expires, not_before, waiting, created_at, updated_at) \
          SELECT md5(n::text), \
          convert_to((ARRAY['review', 'search', 'writing'])[1 + n % 3], 'UTF8'), 1, 1, \
          n::text::bytea, (n / 4)::text::bytea, n % 4, \
          CASE WHEN n % 2000 = 0 THEN n / 2000 % 3 ELSE 3 + n % 4 END, 2, 1, \
          CASE WHEN n % 6000 = 2000 THEN 'w'::bytea END, CASE WHEN n % 6000 = 2000 THEN 1000 + n END, \
-         CASE WHEN n % 6000 = 0 THEN 1000 + n END, 1000 * n, 1000 * n \
+         CASE WHEN n % 6000 = 0 THEN 1000 + n END, \
+         CASE WHEN n % 6000 = 4000 THEN n / 6000 % 2 END, 1000 * n, 1000 * n \
          FROM generate_series(1, {RUNS}) AS n; \
          INSERT INTO verdict.letter (id, reason, state, confirmed, run, error, executions, first_at, \
          last_at, headers, payload) SELECT n::text::bytea, 3, (n % 50 <> 0)::int * 2, n % 50 <> 1, \
@@ -108,6 +109,12 @@ async fn private_listings_read_no_more_than_they_show() {
                     "all narrowed",
                     false,
                     RunFilter { after, workflow, statuses: unfinished.clone(), ..any() },
+                ),
+                ("person", false, RunFilter { waiting: vec![WaitingFor::Person], ..any() }),
+                (
+                    "time or limit",
+                    false,
+                    RunFilter { waiting: vec![WaitingFor::Time, WaitingFor::Limit], ..any() },
                 ),
                 ("subject", true, RunFilter { subject: Some("777".into()), ..any() }),
                 ("prefix", true, RunFilter { id_prefix: Some("abc".into()), ..any() }),

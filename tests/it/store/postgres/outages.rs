@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use sqlx::Connection as _;
 use verdict::{
-    base::keyed::Keyed,
+    base::key_value::KeyValueStore,
     db::PostgresOptions,
     graph::store::{NewRun, RunStatus, Store},
 };
@@ -69,7 +69,7 @@ async fn a_frozen_connection_is_given_up() {
     unavailable(store.renew(&lease, TTL).await);
     unavailable(Store::claim(&*store, claim("a")).await);
     unavailable(store.open(about("b", "s", 1)).await);
-    assert!(Keyed::get(&*store, "s", "k").await.unwrap_err().is_transient());
+    assert!(KeyValueStore::get(&*store, "s", "k").await.unwrap_err().is_transient());
     proxy.thaw();
     // What was sent before may have been done: asked again, it is answered alike.
     eventually("it answers again", async || store.append(op.clone()).await.ok()).await;

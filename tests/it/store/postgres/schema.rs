@@ -4,9 +4,10 @@ use std::process::{Child, Command, Stdio};
 
 use sqlx::Row as _;
 use verdict::{
+    base::key_value::KeyValueStore as _,
     checkpoint::PostgresStore,
     db::{Postgres, PostgresOptions, postgres::VERSION},
-    graph::store::{NewRun, RunStatus, Store},
+    graph::store::{NewRun, RunFilter, RunStatus, Store, WaitingFor},
 };
 
 use super::{open, refused};
@@ -129,6 +130,51 @@ async fn a_role_that_may_not_change_the_schema_needs_none_of_that() {
         refused.stdout.contains("FAIL store") && refused.stdout.contains("42501"),
         "{refused:?}"
     );
+    database.tell(&format!("DROP OWNED BY {role}; DROP ROLE {role}")).await;
+    database.finish().await;
+}
+
+/// E20, E24: what version 1 left is there after the change, and a role that could work before needs no
+/// new rights.
+#[tokio::test]
+async fn a_schema_of_version_1_is_brought_up_to_date() {
+    let database = Database::shared().await;
+    database
+        .tell(include_str!("../../../../crates/checkpoint/src/db/postgres/schema/1_store.sql"))
+        .await;
+    let role = format!("\"older role {}\"", database.name());
+    database
+        .tell(&format!(
+            "INSERT INTO verdict.migration (version) VALUES (1); \
+             INSERT INTO verdict.run (id, workflow, workflow_version, format, key, place, status, \
+             version, epoch, not_before, created_at, updated_at) SELECT md5(n::text), 'flow', 1, 1, \
+             n::text::bytea, 0, 1 + n, 0, 1, CASE WHEN n = 2 THEN 7 END, n, n \
+             FROM generate_series(0, 2) AS n; \
+             UPDATE verdict.run SET status = 2 WHERE status = 3; \
+             CREATE ROLE {role} LOGIN; GRANT USAGE ON SCHEMA verdict TO {role}; \
+             GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA verdict TO {role}"
+        ))
+        .await;
+    let (db, _) = open(&database.url(), PostgresOptions::default()).await;
+    assert_eq!(db.migrated_from(), Some(1));
+    db.close().await;
+
+    let user = format!("older%20role%20{}@", database.name());
+    let options = PostgresOptions { migrate: false, ..PostgresOptions::default() };
+    let url = database.url().replacen("postgres@", &user, 1);
+    let db = Postgres::open(&url, options).await.unwrap();
+    let store = PostgresStore::new(db.clone());
+    let keys = async |waiting| {
+        let heads = store.list(&RunFilter { waiting, ..RunFilter::default() }).await.unwrap();
+        heads.into_iter().map(|head| head.key).collect::<Vec<_>>()
+    };
+    assert_eq!(keys(vec![]).await, ["2", "1", "0"]);
+    assert_eq!(keys(vec![WaitingFor::Person]).await, ["1"]);
+    assert_eq!(keys(vec![WaitingFor::Time]).await, ["2"]);
+    store.put("s", "k", "v".into(), TTL).await.unwrap();
+    assert_eq!(store.get("s", "k").await.unwrap(), Some("v".into()));
+    assert_eq!(store.sweep().await.unwrap(), 0);
+    db.close().await;
     database.tell(&format!("DROP OWNED BY {role}; DROP ROLE {role}")).await;
     database.finish().await;
 }

@@ -61,22 +61,22 @@ pub(crate) fn of_postgres(error: &PgDatabaseError) -> DbError {
 fn classified(code: &str, message: &str) -> DbError {
     const POOLER: &str = "a pooler hands statements to other connections: set \
                           `store.postgres.prepared_statements = false`";
-    let said = format!("{message} (SQLSTATE {code})");
+    let message = format!("{message} (SQLSTATE {code})");
     match code {
-        "26000" | "42P05" => DbError::permanent(format!("{said}; {POOLER}")),
+        "26000" | "42P05" => DbError::permanent(format!("{message}; {POOLER}")),
         // Poolers give this code to whatever they have to say, outages too.
         "08P01" if message.contains("startup parameter") => {
-            DbError::permanent(format!("{said}; {POOLER}"))
+            DbError::permanent(format!("{message}; {POOLER}"))
         }
         "57014" => DbError::transient(format!(
-            "{said}; raise `store.postgres.statement_timeout` if the server is not overloaded"
+            "{message}; raise `store.postgres.statement_timeout` if the server is not overloaded"
         )),
         // Read-only: a standby, or a primary that has just become one.
-        "25006" | "55P03" | "25P03" => DbError::transient(said),
-        "42501" => DbError::permanent(format!("{said}; grant it to the role that connects")),
-        "54000" | "54001" | "54011" | "54023" => DbError::permanent(said),
-        _ if transient(code) => DbError::transient(said),
-        _ => DbError::permanent(said),
+        "25006" | "55P03" | "25P03" => DbError::transient(message),
+        "42501" => DbError::permanent(format!("{message}; grant it to the role that connects")),
+        "54000" | "54001" | "54011" | "54023" => DbError::permanent(message),
+        _ if transient(code) => DbError::transient(message),
+        _ => DbError::permanent(message),
     }
 }
 

@@ -7,7 +7,11 @@ use sqlx::{Connection, Executor, Row, SqliteConnection};
 use super::super::DbError;
 
 /// Step n leads from version n to version n + 1. Never change one that was released: add one.
-const STEPS: &[&str] = &[include_str!("schema/1_store.sql"), include_str!("schema/2_queue.sql")];
+const STEPS: &[&str] = &[
+    include_str!("schema/1_store.sql"),
+    include_str!("schema/2_queue.sql"),
+    include_str!("schema/3_waiting.sql"),
+];
 
 /// Marks the file as ours ("vrdt").
 const APPLICATION_ID: i32 = 0x7672_6474;
