@@ -16,6 +16,7 @@ use crate::{
     db::{Sqlite, SqliteOptions},
     forge::{
         Forges,
+        github::GitHub,
         local::{GitOptions, LocalGit},
     },
     graph::{Runtime, Store},
@@ -118,7 +119,7 @@ impl App {
             .with_ttl(settings.worker.lease)
             .with_known_dead(owner::known_dead);
         let allowed = if trust == Trust::Owner { None } else { allowed(&settings, trust)? };
-        let forges = forges(allowed);
+        let forges = forges(&settings, key_values.clone(), allowed)?;
         let workflows = workflows(&forges).map_err(|fault| AppError::new("workflows", fault))?;
         Ok(Self { settings, runtime, key_values, queue, forges, workflows, files })
     }
@@ -241,9 +242,23 @@ impl Files {
 }
 
 /// The list of all forges.
-fn forges(allowed: Option<Vec<PathBuf>>) -> Forges {
+/// Local git, and GitHub where it is configured.
+fn forges(
+    settings: &Settings,
+    key_values: Arc<dyn KeyValueStore>,
+    allowed: Option<Vec<PathBuf>>,
+) -> Result<Forges, AppError> {
     let local = LocalGit::new(GitOptions::default()).allowing(allowed);
-    Forges::default().with(Arc::new(local))
+    let forges = Forges::default().with(Arc::new(local));
+    let options = &settings.github;
+    if !options.is_configured() {
+        return Ok(forges);
+    }
+    let unset = || AppError::new("github.cache_path", "not set, and there is no state folder");
+    let cache = options.cache_path.clone().ok_or_else(unset)?;
+    let github =
+        GitHub::new(options, key_values, cache).map_err(|fault| AppError::new("github", fault))?;
+    Ok(forges.with(Arc::new(github)))
 }
 
 /// The list of all workflows.

@@ -12,7 +12,6 @@ mod describe;
 mod error;
 mod error_map;
 mod forge;
-mod github;
 mod keys;
 mod layer;
 mod model;
@@ -31,11 +30,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{server::ServerOptions, telemetry::LogOptions};
 
+pub use crate::forge::github::GithubOptions;
 pub use crate::worker::Options as WorkerOptions;
 pub use describe::Described;
 pub use error::ConfigError;
 pub use forge::{ForgeOptions, LocalOptions};
-pub use github::GithubOptions;
 pub use keys::{known_keys, variable_of};
 pub use model::ModelOptions;
 pub use place::{InvalidPlace, QueueUrl, ServerUrl, StoreUrl};
@@ -70,7 +69,7 @@ pub struct Settings {
 }
 
 /// Settings, or whole sections, that no component reads yet.
-const IDLE: &[&str] = &["github.", "model."];
+const IDLE: &[&str] = &["model."];
 
 /// What relative and unset places are taken from.
 struct Surroundings {
@@ -143,6 +142,10 @@ impl Settings {
             (QueueUrl::Embedded(None), _) => QueueUrl::Embedded(Some(state_file()?)),
             (other, _) => other.clone(),
         };
+        if self.github.cache_path.is_none() {
+            let beside = around.state_file.as_deref().and_then(Path::parent);
+            self.github.cache_path = beside.map(|folder| folder.join("github"));
+        }
         self.store.url = store;
         self.queue.url = queue;
         for folder in &mut self.forge.local.allow {
@@ -151,6 +154,7 @@ impl Settings {
         let amqp = &mut self.queue.amqp;
         let files = [
             &mut self.github.private_key_path,
+            &mut self.github.cache_path,
             &mut amqp.ca_path,
             &mut amqp.client_cert_path,
             &mut amqp.client_key_path,

@@ -17,10 +17,12 @@
 //! | `publish.rs` | the port that takes finished reviews |
 //! | `registry.rs` | the forges of this process, by kind |
 //! | `diff.rs` | hunks and the lines they touch; the streaming patch parser. Pure |
+//! | `github/` | pull requests on GitHub |
 //! | `local/` | the repository on this machine, through the `git` program |
 
 mod change;
 pub mod diff;
+pub mod github;
 pub mod local;
 mod publish;
 mod registry;
@@ -59,6 +61,28 @@ pub trait Forge: Send + Sync + 'static {
     /// # Errors
     /// When the forge does not answer, or the target is none of its own.
     async fn open(&self, target: &Target) -> Result<Arc<dyn Change>>;
+
+    /// What a webhook of this forge asks for, as things are now.
+    ///
+    /// # Errors
+    /// Permanent when the body cannot be read; otherwise when the forge does not answer.
+    async fn event(&self, name: &str, _body: &[u8]) -> Result<EventRequest> {
+        Ok(EventRequest::Ignore(format!("the forge `{}` sends no `{name}` events", self.kind())))
+    }
+}
+
+/// What an event asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EventRequest {
+    /// A review of what this stands for.
+    Review(Locator),
+    /// The end of reviews of a subject: nobody needs them any more.
+    Cancel {
+        /// As in [`Resolved::subject`].
+        subject: String,
+    },
+    /// Nothing, for this reason.
+    Ignore(String),
 }
 
 /// One change: which paths it touches, and the content of either side. Its two commits do not move,

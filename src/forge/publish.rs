@@ -32,8 +32,8 @@ pub struct PublishContext {
     pub attempt: u32,
 }
 
-/// A finished review. Secrets are masked in all of it; what may act on a page is defused in the
-/// summary only.
+/// A finished review. Secrets are masked in all of it, and its Markdown is safe to show: nothing of
+/// the change acts in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Publication {
     /// What was reviewed.
@@ -42,8 +42,10 @@ pub struct Publication {
     pub run: String,
     /// `clean`, `comments`, `changes_requested` or `incomplete`.
     pub verdict: &'static str,
-    /// All of it, as Markdown.
-    pub summary: String,
+    /// What comes before the findings, as Markdown: verdict, counts.
+    pub opening: String,
+    /// What comes after them: what was not reviewed, coverage, how to ask again.
+    pub closing: String,
     /// Each finding, most important first.
     pub comments: Vec<Comment>,
 }
@@ -59,8 +61,10 @@ pub struct Comment {
     pub on_base: bool,
     /// First and last line, inclusive; `None` for the file as a whole.
     pub lines: Option<(u32, u32)>,
-    /// Title and explanation, Markdown.
+    /// Title and explanation, Markdown, for a comment on its lines.
     pub body: String,
+    /// The same with its place, for the summary.
+    pub in_summary: String,
     /// What to put in place of the lines.
     pub suggestion: Option<String>,
 }
@@ -74,4 +78,6 @@ pub enum Published {
     InRun,
     /// It stands on the forge, at this address.
     At(String),
+    /// Nowhere: the head moved meanwhile, and the review is of a commit that nobody merges.
+    HeadMoved,
 }

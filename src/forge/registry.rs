@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{Change, Forge, Locator, Publisher, Resolved, Target};
+use super::{Change, EventRequest, Forge, Locator, Publisher, Resolved, Target};
 use crate::base::{Fault, Result};
 
 /// Every forge of this process. Cheap to clone.
@@ -44,6 +44,17 @@ impl Forges {
     /// Permanent when there is no such forge; otherwise as that forge says.
     pub async fn open(&self, target: &Target) -> Result<Arc<dyn Change>> {
         self.of(&target.forge)?.forge.open(target).await
+    }
+
+    /// As [`Forge::event`], by the forge of this kind; `None` when it is not configured.
+    ///
+    /// # Errors
+    /// As that forge says.
+    pub async fn event(&self, kind: &str, name: &str, body: &[u8]) -> Result<Option<EventRequest>> {
+        match self.0.get(kind) {
+            Some(ports) => ports.forge.event(name, body).await.map(Some),
+            None => Ok(None),
+        }
     }
 
     /// Who takes the reviews of this target.

@@ -26,6 +26,16 @@ pub(super) async fn changes(git: &Git, target: &Target) -> Result<Vec<FileChange
     }
 }
 
+/// The contents of either side that a comparison of the two commits reads.
+pub(super) async fn changed_blobs(git: &Git, base: &str, head: &str) -> Result<Vec<String>> {
+    let raw = ["--no-renames", "--raw", "-z", "--no-abbrev", base, head];
+    let files = parse_raw(&git.output(&[&diff_tree()[..], &raw].concat()).await?)?;
+    let sides = files.into_iter().flat_map(|file| [file.base, file.head]);
+    let has_content =
+        |entry: &Entry| !matches!(entry.kind, EntryKind::Absent | EntryKind::Submodule);
+    Ok(sides.filter(has_content).map(|entry| entry.blob).collect())
+}
+
 /// Every path but those that `without` names, with their hunks.
 async fn compared(
     git: &Git,

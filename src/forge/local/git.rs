@@ -2,6 +2,7 @@
 //! external diff, no text conversion, no filters, no file-system monitor, no network, no prompts.
 
 use std::{
+    fmt,
     path::{Path, PathBuf},
     process::Stdio,
     time::Duration,
@@ -48,6 +49,15 @@ const OVERRIDES: &[&str] = &[
     "submodule.recurse=false",
 ];
 
+/// What is allowed beyond that when a remote is fetched from. A redirect would take the
+/// Authorization header elsewhere.
+const NETWORK_OVERRIDES: &[&str] = &[
+    "protocol.http.allow=always",
+    "protocol.https.allow=always",
+    "http.followRedirects=false",
+    "fetch.fsckObjects=true",
+];
+
 /// What of the caller's environment git may see: where the machine's and the user's settings stand.
 /// Any other variable of git's could point it elsewhere or make it run something.
 const KEPT: &[&str] = &[
@@ -71,11 +81,37 @@ pub(super) struct Git {
     pub(super) literal_paths: bool,
     /// The object store, when the work tree and the index are to be left out of it.
     pub(super) apart: Option<PathBuf>,
+    /// Whether HTTP may be spoken, and with which Authorization header.
+    pub(super) network: Option<Network>,
+}
+
+/// How git may reach a server.
+#[derive(Clone)]
+pub(super) struct Network {
+    authorization: Option<String>,
+}
+
+impl fmt::Debug for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Network")
+    }
 }
 
 impl Git {
     pub(super) fn new(options: &GitOptions, repo: &Path) -> Self {
-        Self { options: options.clone(), repo: repo.to_owned(), literal_paths: true, apart: None }
+        Self {
+            options: options.clone(),
+            repo: repo.to_owned(),
+            literal_paths: true,
+            apart: None,
+            network: None,
+        }
+    }
+
+    /// The same, allowed to speak HTTP with its remote, and with nothing else.
+    pub(super) fn with_network(&self, authorization: Option<&str>) -> Self {
+        let network = Network { authorization: authorization.map(str::to_owned) };
+        Self { network: Some(network), ..self.clone() }
     }
 
     /// The same repository without its work tree and index, so that no attributes checked out or
@@ -209,8 +245,16 @@ impl Git {
                     .arg(&refs)
             }
         };
-        for setting in OVERRIDES {
+        let http: &[&str] = if self.network.is_some() { NETWORK_OVERRIDES } else { &[] };
+        for setting in OVERRIDES.iter().chain(http) {
             command.arg("-c").arg(setting);
+        }
+        // In the environment, since every user of a machine can read command lines.
+        if let Some(header) = self.network.as_ref().and_then(|net| net.authorization.as_ref()) {
+            command
+                .env("GIT_CONFIG_COUNT", "1")
+                .env("GIT_CONFIG_KEY_0", "http.extraHeader")
+                .env("GIT_CONFIG_VALUE_0", format!("Authorization: {header}"));
         }
         command.args(args).kill_on_drop(true);
         command

@@ -12,10 +12,12 @@
 //! | `range.rs` | from what people write to two object ids |
 //! | `changes.rs` | every changed path with its hunks |
 //! | `batch.rs` | contents by object id |
+//! | `fetch.rs` | two commits of a remote repository, and what differs between them |
 
 mod batch;
 mod changes;
 mod error;
+mod fetch;
 mod git;
 mod range;
 
@@ -29,6 +31,7 @@ use async_trait::async_trait;
 
 pub use self::{
     error::{GitError, Result},
+    fetch::Fetch,
     git::GitOptions,
 };
 

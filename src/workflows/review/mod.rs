@@ -58,9 +58,12 @@ use super::{Admission, Event, Start, Workflow, read_input};
 use crate::{
     analysis::Finding,
     base::{Fault, Result},
-    forge::{FileChange, Resolved, Target},
+    forge::{EventRequest, FileChange, Resolved, Target},
     graph::{Context, END, Graph, GraphBuilder, GraphError, NodeError, Send},
 };
+
+/// The forge that sends webhooks.
+const GITHUB: &str = "github";
 
 type Ctx = Context<ReviewState, ReviewDeps>;
 
@@ -94,11 +97,23 @@ impl Workflow for Review {
                 let key = input.key(&target);
                 Ok(Admission::Start(Start { key, subject, order, input: target }))
             }
-            // A dead letter keeps the event until there is a forge to ask about it.
-            Event::Webhook { event, .. } => Err(Fault::permanent(format!(
-                "no forge is configured that a `{event}` event could be from; this version reviews \
-                 local repositories only"
-            ))),
+            Event::Webhook { event, body, .. } => {
+                match deps.forges.event(GITHUB, event, body).await? {
+                    Some(EventRequest::Review(locator)) => {
+                        let Resolved { target, subject, order } =
+                            deps.forges.resolve(&locator).await?;
+                        let key = target.key();
+                        Ok(Admission::Start(Start { key, subject, order, input: target }))
+                    }
+                    Some(EventRequest::Cancel { subject }) => Ok(Admission::Cancel { subject }),
+                    Some(EventRequest::Ignore(reason)) => Ok(Admission::Ignore { reason }),
+                    // A dead letter keeps the event until there is a forge to ask about it.
+                    None => Err(Fault::permanent(format!(
+                        "no forge is configured that a `{event}` event could be from: set \
+                         github.app_id and github.private_key_path, or github.token"
+                    ))),
+                }
+            }
         }
     }
 }

@@ -39,18 +39,23 @@ fn publication(run: &RunInfo, state: &ReviewState) -> Publication {
         target: state.target.clone(),
         run: context.run.clone(),
         verdict: report::verdict(state),
-        summary: report::markdown(state, &context),
-        comments: report::findings(state).into_iter().map(comment).collect(),
+        opening: report::opening(state, &context),
+        closing: report::closing(state, &context),
+        comments: report::findings(state)
+            .into_iter()
+            .map(|finding| comment(finding, &context))
+            .collect(),
     }
 }
 
-fn comment(finding: &Finding) -> Comment {
+fn comment(finding: &Finding, context: &ReportContext) -> Comment {
     Comment {
         fingerprint: finding.fingerprint.clone(),
         path: finding.path.clone(),
         on_base: finding.side == Side::Left,
         lines: (!finding.is_whole_file()).then_some((finding.start_line, finding.end_line)),
-        body: format!("{}\n\n{}", finding.title, finding.body),
+        body: report::comment(finding),
+        in_summary: report::in_summary(finding, context),
         suggestion: finding.suggestion.clone(),
     }
 }

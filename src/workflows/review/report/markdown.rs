@@ -47,11 +47,38 @@ pub fn markdown(state: &ReviewState, about: &ReportContext) -> String {
         let more = counted(left, "finding does", "findings do");
         line(&mut out, format_args!("**And {more} not fit into a comment.**\n"));
     }
+    out.push_str(&closing(state, about));
+    out
+}
+
+/// What comes before the findings: verdict and counts.
+pub fn opening(state: &ReviewState, about: &ReportContext) -> String {
+    head(state, about)
+}
+
+/// What comes after the findings: what was left out, what is missing, coverage.
+pub fn closing(state: &ReviewState, about: &ReportContext) -> String {
+    let mut out = String::new();
     left_out(state, &mut out);
     gaps(state, &mut out);
     table(state, &mut out);
     foot(state, about, &mut out);
     out
+}
+
+/// A finding as a comment on its lines.
+pub fn comment(finding: &Finding) -> String {
+    let mut out = String::new();
+    line(&mut out, format_args!("**{} · {}**\n", finding.severity, sentence(&finding.title)));
+    line(&mut out, format_args!("{}\n", prose(&finding.body)));
+    let by = code(&format!("{}/{}", finding.agent, finding.rule));
+    line(&mut out, format_args!("{by} · confidence {}", finding.confidence));
+    out
+}
+
+/// A finding with its file, for a summary in which it stands alone.
+pub fn in_summary(finding: &Finding, about: &ReportContext) -> String {
+    format!("### {}\n\n{}", code(&finding.path), written(finding, about))
 }
 
 fn line(out: &mut String, text: impl std::fmt::Display) {

@@ -30,7 +30,7 @@ pub use code::Code;
 pub use coverage::{Checked, Coverage, coverage};
 pub use github::github;
 pub use json::json;
-pub use markdown::markdown;
+pub use markdown::{closing, comment, in_summary, markdown, opening};
 pub use sarif::sarif;
 pub use text::text;
 

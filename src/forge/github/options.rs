@@ -1,4 +1,4 @@
-//! Options of GitHub.
+//! Where GitHub is and who verdict is there.
 
 use std::path::PathBuf;
 
@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::Secret;
 
-/// Where GitHub is and who verdict is there.
+/// Options of GitHub.
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(default)]
 pub struct GithubOptions {
-    /// The API's base URL.
+    /// The API's base URL; `https://HOST/api/v3` on Enterprise Server.
     pub url: String,
     /// The GitHub App's id.
     pub app_id: Option<u64>,
@@ -19,9 +19,18 @@ pub struct GithubOptions {
     /// A personal access token, instead of an App.
     #[serde(skip_serializing)]
     pub token: Option<Secret>,
-    /// What GitHub signs webhooks with.
+    /// Where fetched commits are kept; may be removed at any time. Unset: in the state folder.
+    pub cache_path: Option<PathBuf>,
+    /// What GitHub signs webhooks with. Several, separated by commas, while one replaces another.
     #[serde(skip_serializing)]
     pub webhook_secret: Option<Secret>,
+}
+
+impl GithubOptions {
+    /// Whether somebody said who verdict is on GitHub, or which GitHub it is.
+    pub fn is_configured(&self) -> bool {
+        self.app_id.is_some() || self.token.is_some() || self.url != Self::default().url
+    }
 }
 
 impl Default for GithubOptions {
@@ -31,6 +40,7 @@ impl Default for GithubOptions {
             app_id: None,
             private_key_path: None,
             token: None,
+            cache_path: None,
             webhook_secret: None,
         }
     }

@@ -1,0 +1,137 @@
+//! Two commits of a remote repository, and the contents that differ between them, fetched into a
+//! bare repository: no history, no other contents, no hooks, no submodules.
+
+use std::{path::Path, time::Duration};
+
+use super::{
+    GitOptions, LocalGit,
+    changes::changed_blobs,
+    error::{GitError, Result},
+    git::{Git, feed},
+};
+use crate::base::{self, Fault};
+
+/// What one fetch may take.
+const FETCH_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// Settings of the base side, whose contents are needed beside what changed.
+const SETTINGS: &[&str] = &[".verdict.toml", ".verdict"];
+
+/// What to fetch.
+pub struct Fetch<'a> {
+    /// The repository's address.
+    pub url: &'a str,
+    /// The Authorization header, if the server wants one.
+    pub authorization: Option<String>,
+    /// The commit compared from.
+    pub base: &'a str,
+    /// The commit compared to.
+    pub head: &'a str,
+}
+
+impl LocalGit {
+    /// Fetches what a comparison of the two commits needs into the bare repository at `repo`, which
+    /// is made if it is not there. Doing it again fetches what is missing.
+    ///
+    /// # Errors
+    /// Transient when the server does not answer or sends half; permanent when it has no such
+    /// commits or refuses.
+    pub async fn fetch(&self, repo: &Path, fetch: Fetch<'_>) -> base::Result<()> {
+        let options = GitOptions { timeout: FETCH_TIMEOUT, ..self.options.clone() };
+        let git = Git::new(&options, repo);
+        init(&git, repo, fetch.url).await?;
+        let network = git.with_network(fetch.authorization.as_deref());
+        let commits = [
+            "fetch",
+            "--quiet",
+            "--no-tags",
+            "--no-write-fetch-head",
+            "--depth=1",
+            "--recurse-submodules=no",
+            "--filter=blob:none",
+            "origin",
+            fetch.base,
+            fetch.head,
+        ];
+        network.output(&commits).await.map_err(|error| of_server(error, fetch.url))?;
+        let mut blobs = changed_blobs(&git, fetch.base, fetch.head).await?;
+        blobs.extend(settings_blobs(&git, fetch.base).await?);
+        if blobs.is_empty() {
+            return Ok(());
+        }
+        blobs.sort();
+        blobs.dedup();
+        let contents = [
+            "-c",
+            "fetch.negotiationAlgorithm=noop",
+            "fetch",
+            "--quiet",
+            "--no-tags",
+            "--no-write-fetch-head",
+            "--recurse-submodules=no",
+            "--filter=blob:none",
+            "--stdin",
+            "origin",
+        ];
+        let (running, input, _out) = network.converse(&contents)?;
+        let work = async {
+            // A server that ends early says why on standard error.
+            let _ = feed(input, blobs).await;
+            network.end(&contents, running).await
+        };
+        let fetched = network.bounded(&contents, work).await;
+        Ok(fetched.and_then(|ended| ended).map_err(|error| of_server(error, fetch.url))?)
+    }
+}
+
+/// Makes the bare repository unless it is there.
+async fn init(git: &Git, repo: &Path, url: &str) -> base::Result<()> {
+    if repo.join("HEAD").exists() {
+        return Ok(());
+    }
+    std::fs::create_dir_all(repo).map_err(|error| {
+        Fault::outage(format!("cannot make the folder `{}`: {error}", repo.display()))
+    })?;
+    git.output(&["init", "--quiet", "--bare", "--template=", "."]).await?;
+    let settings = [
+        ("core.repositoryFormatVersion", "1"),
+        ("extensions.partialClone", "origin"),
+        ("remote.origin.url", url),
+        ("remote.origin.promisor", "true"),
+        ("gc.auto", "0"),
+    ];
+    for (name, value) in settings {
+        git.output(&["config", name, value]).await?;
+    }
+    Ok(())
+}
+
+/// The contents of the settings on the base side.
+async fn settings_blobs(git: &Git, base: &str) -> Result<Vec<String>> {
+    let args = [&["ls-tree", "-r", "-z", "--full-tree", base, "--"], SETTINGS].concat();
+    let listing = git.output(&args).await?;
+    Ok(super::changes::listed_files(&listing).into_iter().map(|(_, blob)| blob).collect())
+}
+
+/// A fetch that failed: whether the server said no, or could not be reached.
+fn of_server(error: GitError, url: &str) -> Fault {
+    let message = format!("fetching from {url}: {error}");
+    let refused = [
+        "not our ref",
+        "couldn't find remote ref",
+        "no such remote ref",
+        "authentication failed",
+        "repository not found",
+        "not found",
+        "returned error: 40",
+    ];
+    let text = message.to_ascii_lowercase();
+    match error {
+        GitError::Timeout { .. } => Fault::timeout(message),
+        GitError::Git { .. } if refused.iter().any(|no| text.contains(no)) => {
+            Fault::permanent(message)
+        }
+        GitError::Git { .. } => Fault::transient(message),
+        other => other.into(),
+    }
+}
