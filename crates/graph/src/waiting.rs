@@ -3,11 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
 
-use super::{
-    machine::{OpenInterrupt, RunMachine},
-    state::{State, redact},
-    words::words,
-};
+use super::{state::redact, words::words};
 use crate::base::{Fault, Timestamp};
 
 words! {
@@ -66,6 +62,13 @@ pub struct Question {
     pub title: String,
 }
 
+impl Question {
+    /// The question of a request, without the fields that are named `sensitive`.
+    pub(super) fn new(id: &str, request: &RawValue, sensitive: &[&str]) -> Self {
+        Self { id: id.to_owned(), title: title(request, sensitive) }
+    }
+}
+
 /// The most questions in a head.
 pub const MAX_QUESTIONS: usize = 8;
 /// The longest title or reason in a head, in characters.
@@ -77,18 +80,15 @@ fn is_zero(number: &usize) -> bool {
 }
 
 impl Waiting {
-    /// What a run waits for that can do nothing now: answers come before times.
-    pub(super) fn of<S: State>(machine: &RunMachine<S>) -> Self {
-        let open = machine.interrupts();
-        if open.is_empty() {
-            return Self::Time { reason: machine.parked().map(|(_, reason)| brief(reason)) };
-        }
-        let question = |open: &OpenInterrupt| Question {
-            id: open.id.clone(),
-            title: title(&open.request, S::SENSITIVE),
-        };
-        let interrupts: Vec<Question> = open.iter().take(MAX_QUESTIONS).map(question).collect();
-        Self::Person { more: open.len() - interrupts.len(), interrupts }
+    /// Answers to these questions, the oldest first.
+    pub(super) fn for_answers(questions: impl ExactSizeIterator<Item = Question>) -> Self {
+        let more = questions.len().saturating_sub(MAX_QUESTIONS);
+        Self::Person { interrupts: questions.take(MAX_QUESTIONS).collect(), more }
+    }
+
+    /// A time, for this reason.
+    pub(super) fn for_time(reason: Option<&str>) -> Self {
+        Self::Time { reason: reason.map(brief) }
     }
 
     /// What a run waits for after a failure that another try may cure.

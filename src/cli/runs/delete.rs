@@ -20,8 +20,9 @@ pub(in crate::cli) struct Args {
     /// The runs' ids, or the beginnings of them.
     #[arg(
         required_unless_present_any =
-            ["all", "status", "workflow", "subject", "older_than", "newer_than"],
-        conflicts_with_all = ["all", "status", "workflow", "subject", "older_than", "newer_than"],
+            ["all", "status", "waiting", "workflow", "subject", "older_than", "newer_than"],
+        conflicts_with_all =
+            ["all", "status", "waiting", "workflow", "subject", "older_than", "newer_than"],
     )]
     ids: Vec<String>,
     /// Every run that has ended.

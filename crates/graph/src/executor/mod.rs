@@ -242,7 +242,7 @@ impl<S: State, D: Send + Sync + 'static> Execution<S, D> {
 
     /// Nothing can run: gives the run back until then. `None` if an answer came in just now.
     async fn pause(&mut self, until: Option<Timestamp>) -> Halt<Option<Stop>> {
-        let waiting = Waiting::of(&self.machine);
+        let waiting = self.machine.waiting();
         let Some(journal) = &mut self.journal else { return Ok(Some(Stop::Waiting(until))) };
         let settled = journal.settle(
             |head| {

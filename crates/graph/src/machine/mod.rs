@@ -12,8 +12,9 @@ use serde_json::value::RawValue;
 use super::{
     command::{Command, Send},
     record::{Envelope, Failure, Outcome},
+    run_id::RunId,
     state::{Invalid, State},
-    store::RunId,
+    waiting::{Question, Waiting},
 };
 use crate::base::{Fault, Timestamp};
 
@@ -302,6 +303,15 @@ impl<S: State> RunMachine<S> {
     /// Interrupts nobody has answered, the oldest first.
     pub fn interrupts(&self) -> &[OpenInterrupt] {
         &self.interrupts
+    }
+
+    /// What it waits for when it can do nothing now: answers come before times.
+    pub fn waiting(&self) -> Waiting {
+        if self.interrupts.is_empty() {
+            return Waiting::for_time(self.parked().map(|(_, reason)| reason));
+        }
+        let open = self.interrupts.iter();
+        Waiting::for_answers(open.map(|open| Question::new(&open.id, &open.request, S::SENSITIVE)))
     }
 
     /// The answer given to the interrupt of this name, of this task of this step.
