@@ -21,14 +21,14 @@ use self::{client::HttpForge, server::Server};
 use super::{agents::executed, support::found};
 
 /// A change with a finding for an agent that reads the head, and one for an agent that needs both
-/// sides and the rest of the change.
+/// sides.
 async fn server() -> Server {
     Server::start(&[
         ("a.py", None, "x = 1\nbreakpoint()\n"),
         (
-            "guard.py",
-            Some("def f(user):\n    if user is None:\n        return\n    user.greet()\n"),
-            "def f(user):\n    log()\n    user.greet()\n",
+            "shapes.py",
+            Some("def area(width):\n    return width\n\n\narea(1)\n"),
+            "def area(width, height):\n    return width\n\n\narea(1)\n",
         ),
         ("requests.txt", Some("same\n"), "same\n"),
     ])
@@ -54,7 +54,7 @@ async fn reviewed(deps: &ReviewDeps, faults: Faults) -> Ran<ReviewState> {
     executed(review::graph(AGENTS).unwrap(), deps.clone(), start.input, faults).await
 }
 
-const FOUND: [&str; 2] = ["py-debugger a.py:2-2", "guard-removed guard.py:3-3"];
+const FOUND: [&str; 2] = ["caller-left-behind shapes.py:5-5", "py-debugger a.py:2-2"];
 
 /// A job names a change as its forge does; the review reads it there and stands there once, however
 /// often its last node runs.
@@ -76,17 +76,17 @@ async fn a_review_reads_and_publishes_through_the_ports() {
     assert_eq!(state.published, Some(Published::At(format!("{}/reviews/1", server.address))));
     assert_eq!(
         (review["verdict"].as_str(), review["attempt"].as_u64()),
-        (Some("comments"), Some(1))
+        (Some("changes_requested"), Some(1))
     );
     let places = review["comments"].as_array().unwrap().iter();
     let places: Vec<_> = places.map(|c| format!("{}:{}", c["path"], c["lines"])).collect();
-    assert_eq!(places, ["\"a.py\":[2,2]", "\"guard.py\":[3,3]"]);
+    assert_eq!(places, ["\"shapes.py\":[5,5]", "\"a.py\":[2,2]"]);
     let summary = review["summary"].as_str().unwrap();
     assert!(summary.contains("A breakpoint was left in"), "{summary}");
     // Each text was read once, for all agents.
     let read = server.requests();
     let blobs: Vec<&String> = read.iter().filter(|path| path.starts_with("/blobs/")).collect();
-    assert_eq!(blobs, ["/blobs/head-a.py", "/blobs/head-guard.py", "/blobs/base-guard.py"]);
+    assert_eq!(blobs, ["/blobs/head-a.py", "/blobs/head-shapes.py", "/blobs/base-shapes.py"]);
 }
 
 /// What is no such name, or of no such forge, is told to whoever asked.
@@ -134,7 +134,7 @@ async fn a_refusal_carries_its_wait() {
 #[tokio::test]
 async fn a_refused_agent_hides_no_other() {
     let server = server().await;
-    server.refuse("/blobs/base-guard.py", 429, Some(3_600));
+    server.refuse("/blobs/base-shapes.py", 429, Some(3_600));
     let ran = reviewed(&deps(&server), Faults::default()).await;
     assert_eq!(ran.stop, Stop::Completed);
     let state = ran.machine.state().unwrap();

@@ -167,7 +167,7 @@ async fn what_is_missing_is_told() {
         [(&json!("skipped"), &json!("binary")), (&json!("skipped"), &json!("deleted"))]
     );
 
-    let report = state.agents.values_mut().next().unwrap();
+    let report = state.agents.values_mut().find(|report| report.agent == "style").unwrap();
     report.outcome = Outcome::Failed("out of reach".into());
     state.judgement = None;
     let about =
