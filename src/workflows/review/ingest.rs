@@ -15,7 +15,7 @@ use super::{
 use crate::{
     analysis::{
         self, Finding, assign_fingerprints, changes, checks, globs,
-        sides::{self, Looked},
+        sides::{self, Checked},
     },
     base::{Fault, Result},
     forge::{COMPARED_BYTES, Content, EntryKind, FileChange, Range, Status},
@@ -53,8 +53,8 @@ pub async fn ingest(deps: &ReviewDeps, target: &Target) -> Result<Ingested> {
         }
     }
     findings.extend(left_behind(deps, &range, &files, manifests).await?);
-    let looked: Vec<&Looked> = texts.iter().map(|reading| &reading.looked).collect();
-    findings.extend(both_sides(deps, &range, &settings, &files, &looked).await?);
+    let checked: Vec<&Checked> = texts.iter().map(|reading| &reading.checked).collect();
+    findings.extend(both_sides(deps, &range, &settings, &files, &checked).await?);
     without_lesser(&mut findings);
     assign_fingerprints(&mut findings);
     Ok(Ingested { range, settings, rules, files, findings })
@@ -159,7 +159,7 @@ fn unreviewable(change: &FileChange) -> Option<&'static str> {
             Status::Renamed | Status::Copied => Some("moved without a change"),
             _ => Some("no line changed"),
         },
-        // What a program lost may be missed.
+        // The checks of both sides read what a program lost.
         _ if change.added().next().is_none() && !sides::wants_base(&change.path) => {
             Some("only removals")
         }

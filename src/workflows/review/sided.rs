@@ -1,10 +1,7 @@
-//! What the checks of both sides say about the change as a whole: their claims settled, files of
-//! tests that went, calls left behind in other files; lock files by `lock_files.rs`.
+//! The checks of both sides over the whole change: the findings in each file, calls left behind in
+//! other files; lock files by `lock_files.rs`.
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::Arc,
-};
+use std::{collections::HashMap, sync::Arc};
 
 use futures_util::future::join_all;
 
@@ -18,19 +15,15 @@ use super::{
 };
 use crate::{
     analysis::{
-        Finding, globs,
+        Finding,
         sides::{
-            self, Looked,
-            elsewhere::{Callees, Suspect},
-            tests,
+            Checked,
+            cross_file::{Callees, Suspect},
         },
     },
     base::Result,
-    forge::{EntryKind, FileChange, Range, Status},
+    forge::{EntryKind, FileChange, Range},
 };
-
-/// More files of tests than these are not removed by an oversight.
-const TEST_FILES: usize = 3;
 
 /// The findings that need both sides of the diff, of the agents that are on.
 ///
@@ -41,17 +34,13 @@ pub(super) async fn both_sides(
     range: &Range,
     settings: &Settings,
     files: &[ReviewFile],
-    looked: &[&Looked],
+    checked: &[&Checked],
 ) -> Result<Vec<Finding>> {
     let changes: Vec<&FileChange> = files.iter().map(|f| &f.change).collect();
-    let source = |path: &str| !globs::is_test(path) && !globs::is_prose(path);
-    let sources_gone = changes.iter().any(|c| c.status == Status::Deleted && source(&c.path));
-    let mut findings = sides::settle(looked.iter().copied(), sources_gone);
-    if !sources_gone && !looked.iter().any(|l| l.traces.adds_tests()) {
-        findings.extend(test_files(deps, range, &changes).await?);
-    }
+    let mut findings: Vec<Finding> =
+        checked.iter().flat_map(|c| c.findings.iter().cloned()).collect();
     findings.extend(lock_files(deps, range, &changes).await?);
-    if let Some(callees) = Callees::of(looked.iter().copied()) {
+    if let Some(callees) = Callees::of(checked.iter().copied()) {
         let read = files.iter().filter(|f| f.read && f.skipped.is_none()).map(|f| &f.change);
         findings.extend(callers(deps, range, callees, &read.collect::<Vec<_>>(), &changes).await?);
     }
@@ -99,7 +88,7 @@ async fn calls(
     let Some(text) = texts.get(&file.path).cloned() else { return Vec::new() };
     let Ok(_permit) = deps.processors.acquire().await else { return Vec::new() };
     let (callees, path, added) = (callees.clone(), file.path.clone(), file.added().collect());
-    let work = tokio::task::spawn_blocking(move || callees.look(&path, &text, &added));
+    let work = tokio::task::spawn_blocking(move || callees.check(&path, &text, &added));
     work.await.unwrap_or_default()
 }
 
@@ -120,40 +109,4 @@ async fn is_any_there(
         }
     }
     Ok(false)
-}
-
-/// Files of tests that went while what they test stays.
-async fn test_files(
-    deps: &ReviewDeps,
-    range: &Range,
-    changes: &[&FileChange],
-) -> Result<Vec<Finding>> {
-    let is_test = |c: &&&FileChange| sides::wants_base(&c.path) && globs::is_test(&c.path);
-    let tests: Vec<&&FileChange> = changes.iter().filter(is_test).collect();
-    let gone: Vec<&str> =
-        tests.iter().filter(|c| c.status == Status::Deleted).map(|c| c.path.as_str()).collect();
-    // They may be in another file now, under other names.
-    let grown = tests.iter().any(|c| c.status != Status::Deleted && c.added().next().is_some());
-    if gone.len() > TEST_FILES || grown {
-        return Ok(Vec::new());
-    }
-    let moved: HashSet<&str> = changes
-        .iter()
-        .filter_map(|c| match c.status {
-            Status::Deleted => Some(c.path.as_str()),
-            _ => c.old_path.as_deref(),
-        })
-        .collect();
-    let mut findings = Vec::new();
-    for path in gone {
-        for subject in tests::subjects(path) {
-            let stays = !moved.contains(subject.as_str());
-            // It need not be read: that it is there is enough.
-            if stays && deps.forge.base_file(range, &subject, 0).await?.is_some() {
-                findings.push(tests::file_removed(path, &subject));
-                break;
-            }
-        }
-    }
-    Ok(findings)
 }

@@ -20,7 +20,7 @@ use super::{
 use crate::{
     analysis::{
         Finding, LineSet, Lines, Ruleset, SourceText, changes, checks, examine, globs, secrets,
-        sides::{self, Looked, Pair},
+        sides::{self, Checked, Pair},
     },
     base::Result,
     forge::{Content, EntryKind, FileChange, Range, Status},
@@ -41,8 +41,8 @@ pub struct Reading {
     pub findings: Vec<Finding>,
     /// The lock files one of which should change with this manifest.
     pub locks: Vec<String>,
-    /// What the checks of both sides would say, and what they need of this file for others.
-    pub looked: Looked,
+    /// The result of the checks of both sides.
+    pub checked: Checked,
 }
 
 /// How many findings of one rule are kept of one change.
@@ -161,8 +161,8 @@ fn thinned(mut reading: Reading, kept: &mut HashMap<String, usize>) -> Reading {
     reading
 }
 
-/// The base sides of those files that something is compared with: programs that lost a line, and
-/// whatever lost one of its first lines.
+/// The base texts that a check compares: those of programs that lost a line, and of any file that
+/// lost one of its first lines.
 async fn bases(
     deps: &ReviewDeps,
     range: &Range,
@@ -256,21 +256,18 @@ fn read(file: &FileChange, sides: Sides, limits: &Limits, rules: &Ruleset) -> Re
             let grew = file.base.kind != EntryKind::Absent && file.removed().next().is_none();
             let without = || sides::base_without(&file.path, source.text, source.touched);
             let base = grew.then(without).flatten().unwrap_or(base);
-            reading.looked = look(file, &base, source, limits);
+            reading.checked = check(file, &base, source, limits);
         }
     }
     reading
 }
 
-/// What both sides say. A base that is not to be read is no reason to say nothing about the head.
-fn look(file: &FileChange, base: &str, source: SourceText<'_>, limits: &Limits) -> Looked {
+/// The checks of both sides. Without a readable base they check the head alone.
+fn check(file: &FileChange, base: &str, source: SourceText<'_>, limits: &Limits) -> Checked {
     let comparable = !base.is_empty() && unreadable(base, limits).is_none();
-    // Of what is no program only the number of lines counts.
-    let counted = comparable || !sides::wants_base(&file.path);
-    let removed: LineSet = if counted { file.removed().collect() } else { LineSet::default() };
-    sides::look(Pair {
+    let removed: LineSet = if comparable { file.removed().collect() } else { LineSet::default() };
+    sides::check(Pair {
         path: &file.path,
-        old_path: file.old_path.as_deref().unwrap_or(&file.path),
         base: if comparable { base } else { "" },
         head: source.text,
         removed: &removed,

@@ -42,8 +42,10 @@ fn in_file(compared: &Compared<'_>, function: FunctionPair<'_>) -> Vec<Finding> 
     let Some((before, now)) = signatures(compared, function) else { return Vec::new() };
     let Some(target) = Target::of(syntax, function) else { return Vec::new() };
     let broken = |call: &&Call| {
-        let passed =
-            target.is_called(syntax, call).then(|| Passed::of(syntax.of(&call.arguments))).flatten();
+        let passed = target
+            .is_called(syntax, call)
+            .then(|| Passed::of(syntax.of(&call.arguments)))
+            .flatten();
         passed.is_some_and(|p| is_broken(compared.language, &before, &now, &p))
     };
     let head = Head { path: compared.pair.path, lines: &syntax.lines, added: compared.pair.added };

@@ -11,7 +11,7 @@ use ast_grep_language::SupportLang as S;
 
 use super::{
     Checked,
-    callers::{INFO, class_of, confidence, message, reads, signatures},
+    callers::{INFO, class_of, confidence, message, signatures},
     compared::{Compared, FunctionPair, Head},
     imports::{self, Binding, Import},
     modules::{Module, resolve},
@@ -59,7 +59,10 @@ pub(super) fn changed_signatures(compared: &Compared<'_>) -> Vec<ChangedSignatur
     functions.iter().filter_map(|function| changed_signature(compared, *function)).collect()
 }
 
-fn changed_signature(compared: &Compared<'_>, function: FunctionPair<'_>) -> Option<ChangedSignature> {
+fn changed_signature(
+    compared: &Compared<'_>,
+    function: FunctionPair<'_>,
+) -> Option<ChangedSignature> {
     let (before, now) = signatures(compared, function)?;
     if before.widens_to(&now) {
         return None;
@@ -98,7 +101,11 @@ fn python_name<'f>(head: &Syntax<'_>, function: FunctionPair<'f>) -> Option<&'f 
 }
 
 /// Sets how other files refer to a JavaScript function.
-fn exported(head: &Syntax<'_>, function: FunctionPair<'_>, changed: &mut ChangedSignature) -> Option<()> {
+fn exported(
+    head: &Syntax<'_>,
+    function: FunctionPair<'_>,
+    changed: &mut ChangedSignature,
+) -> Option<()> {
     let [path] = function.head.path.as_slice() else { return None };
     let assigned = ["module.exports.", "exports."].iter().find_map(|p| path.strip_prefix(p));
     let name = assigned.unwrap_or(path);
@@ -163,7 +170,8 @@ impl Callees {
     pub fn check(&self, path: &str, head: &str, added: &LineSet) -> Vec<Suspect> {
         let Some(language) = Lang::of(path, head) else { return Vec::new() };
         let words: HashSet<&str> = names(head).collect();
-        let named = |c: &&ChangedSignature| c.language == language && c.path != path && c.is_named(&words);
+        let named =
+            |c: &&ChangedSignature| c.language == language && c.path != path && c.is_named(&words);
         let near: Vec<&ChangedSignature> = self.0.iter().filter(named).collect();
         if near.is_empty() {
             return Vec::new();
@@ -183,8 +191,7 @@ impl ChangedSignature {
         let file = self.path.rsplit('/').next().unwrap_or(&self.path);
         let stem = file.split('.').next().unwrap_or(file);
         // An import need not name such a file.
-        let named =
-            matches!(stem, "__init__" | "index") || names(stem).all(|w| words.contains(w));
+        let named = matches!(stem, "__init__" | "index") || names(stem).all(|w| words.contains(w));
         named && (self.default || words.contains(self.name.as_str()))
     }
 }
@@ -228,7 +235,12 @@ impl Caller<'_> {
     }
 
     /// Whether the call refers to it: the paths that must not exist for that to be certain.
-    fn refers_to(&self, call: &Call, callee: &[&str], changed: &ChangedSignature) -> Option<Vec<String>> {
+    fn refers_to(
+        &self,
+        call: &Call,
+        callee: &[&str],
+        changed: &ChangedSignature,
+    ) -> Option<Vec<String>> {
         let imports = match &self.names {
             Names::Full(names) => {
                 let full = names.full_name(&self.syntax, callee);

@@ -226,7 +226,12 @@ fn script_require(tokens: &[Token<'_>], require: usize) -> Option<Vec<Import>> {
 }
 
 /// `a, b as c` or `a, b: c`.
-fn members(inner: &[Token<'_>], renames: &str, module: &Module, add: &mut impl FnMut(&str, Binding)) {
+fn members(
+    inner: &[Token<'_>],
+    renames: &str,
+    module: &Module,
+    add: &mut impl FnMut(&str, Binding),
+) {
     for part in inner.split(|t| t.text == ",") {
         match part {
             [name] => add(name.text, Binding::Member(module.clone(), name.text.to_owned())),

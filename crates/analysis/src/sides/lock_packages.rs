@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use super::lock_file::{Requirements, Comparison, Texts};
+use super::lock_file::{Comparison, Requirements, Texts};
 
 type Strings = BTreeMap<String, String>;
 

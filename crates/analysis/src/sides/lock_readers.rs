@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use toml::{Table, Value as Toml};
 
-use super::lock_file::{Requirements, Comparison, Texts};
+use super::lock_file::{Comparison, Requirements, Texts};
 
 type Strings = BTreeMap<String, String>;
 

@@ -104,10 +104,10 @@ impl<'t> Syntax<'t> {
             f.body = span(&f.body);
             f
         });
-        let containers = walk.containers.into_iter().map(|c| Container {
-            path: c.path,
-            header: span(&c.header),
-        });
+        let containers = walk
+            .containers
+            .into_iter()
+            .map(|c| Container { path: c.path, header: span(&c.header) });
         let conditionals = walk.conditionals.into_iter().map(|c| Conditional {
             all: span(&c.all),
             condition: span(&c.condition),

@@ -79,10 +79,7 @@ fn may_release(word: &str) -> bool {
 }
 
 /// The calls of functions and methods whose name `is` accepts.
-fn calls<'s>(
-    tokens: &'s [Token<'_>],
-    is: fn(&str) -> bool,
-) -> impl Iterator<Item = LockCall> + 's {
+fn calls<'s>(tokens: &'s [Token<'_>], is: fn(&str) -> bool) -> impl Iterator<Item = LockCall> + 's {
     let call = move |at: usize| {
         let lock = match tokens[at].text.contains('_') {
             true => argument(tokens, at + 1),
