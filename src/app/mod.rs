@@ -15,7 +15,7 @@ use crate::{
     config::{QueueUrl, Settings, StoreUrl},
     db::{Sqlite, SqliteOptions},
     forge::{
-        Forge,
+        Forges,
         local::{GitOptions, LocalGit},
     },
     graph::{Runtime, Store},
@@ -48,8 +48,8 @@ pub struct App {
     pub runtime: Runtime,
     /// The queue.
     pub queue: Arc<dyn Queue>,
-    /// Repositories on this machine.
-    pub forge: Arc<dyn Forge>,
+    /// Where changes come from and reviews go.
+    pub forges: Forges,
     /// The workflows.
     pub workflows: Registry,
     files: Files,
@@ -115,11 +115,10 @@ impl App {
         let runtime = Runtime::new(store, Clock::system(), &owner::this_process())
             .with_ttl(settings.worker.lease)
             .with_known_dead(owner::known_dead);
-        let forge: Arc<dyn Forge> = Arc::new(LocalGit::new(GitOptions::default()));
-        let allow = if trust == Trust::Owner { None } else { allowed(&settings, trust)? };
-        let workflows =
-            workflows(&forge, allow).map_err(|fault| AppError::new("workflows", fault))?;
-        Ok(Self { settings, runtime, queue, forge, workflows, files })
+        let allowed = if trust == Trust::Owner { None } else { allowed(&settings, trust)? };
+        let forges = forges(allowed);
+        let workflows = workflows(&forges).map_err(|fault| AppError::new("workflows", fault))?;
+        Ok(Self { settings, runtime, queue, forges, workflows, files })
     }
 
     /// A worker on these parts.
@@ -232,11 +231,16 @@ impl Files {
     }
 }
 
+/// The list of all forges.
+fn forges(allowed: Option<Vec<PathBuf>>) -> Forges {
+    let local = LocalGit::new(GitOptions::default()).allowing(allowed);
+    Forges::default().with(Arc::new(local))
+}
+
 /// The list of all workflows.
-fn workflows(forge: &Arc<dyn Forge>, allow: Option<Vec<PathBuf>>) -> Result<Registry, Fault> {
+fn workflows(forges: &Forges) -> Result<Registry, Fault> {
     let broken = |error: crate::graph::GraphError| Fault::permanent(error.to_string());
-    let mut review = review::ReviewDeps::new(forge.clone(), review::Limits::default())?;
-    review.allow = allow;
+    let review = review::ReviewDeps::new(forges.clone(), review::Limits::default())?;
     let review = Bound::<review::Review>::new(review).map_err(broken)?;
     Ok(Registry::new().with(review))
 }

@@ -83,7 +83,7 @@ pub(super) async fn main(args: &Args, app: &App) -> Result<(), CliError> {
     let report = Report::of(&ended.run, &ended.state, &ended.timings)?
         .failed(ended.error.as_deref())
         .fit(args.file().map_or_else(output::width, |_| None))
-        .with_code(app.forge.clone())
+        .with_code(&app.forges)
         .await;
     deliver(args, &report)?;
     ended.result()?;
@@ -127,7 +127,7 @@ async fn input(args: &Args, app: &App) -> Result<Arc<RawValue>, CliError> {
         ends: args.base.clone().zip(args.head.clone()),
         fresh: args.fresh,
     };
-    let input = ask.input(&*app.forge).await.map_err(|fault| {
+    let input = ask.input(&app.forges).await.map_err(|fault| {
         if fault.is_transient() { CliError::failed(fault) } else { CliError::usage(fault) }
     })?;
     let raw = to_raw_value(&input).map_err(CliError::failed)?;

@@ -1,184 +1,84 @@
-//! Where changes come from: the port every code host stands behind.
+//! Where changes come from and where reviews go: two ports every code host stands behind.
 //!
-//! What it promises: a change set is complete (every changed path is in it, whatever its kind),
-//! its line numbers are those of the two commits it names, and nothing of the reviewed repository
-//! is executed to find out. What it never does: judge, mask or keep anything.
+//! What they promise: a change is complete (every changed path is in it, whatever its kind), its
+//! line numbers are those of the two commits its target names, and nothing of the reviewed
+//! repository is executed to find out. Every failure is a [`Fault`](crate::base::Fault), classified
+//! where it entered: transient with the wait a server asked for, timeout, outage of the whole forge,
+//! or permanent. What they never do: judge, mask, or keep anything.
+//!
+//! A forge is a folder here that implements [`Forge`] and [`Publisher`], and a line where the
+//! composition root fills [`Forges`]. No one else knows how a forge names its repositories: a
+//! [`Target`] is opened, and from then on a [`Change`] answers.
 //!
 //! | file | is |
 //! |---|---|
+//! | `target.rs` | what is asked for, and what it stands for |
+//! | `change.rs` | what a change consists of |
+//! | `publish.rs` | the port that takes finished reviews |
+//! | `registry.rs` | the forges of this process, by kind |
 //! | `diff.rs` | hunks and the lines they touch; the streaming patch parser. Pure |
-//! | `error.rs` | what can go wrong, and which of it another try may cure |
 //! | `local/` | the repository on this machine, through the `git` program |
 
+mod change;
 pub mod diff;
-mod error;
 pub mod local;
+mod publish;
+mod registry;
+mod target;
 
-use std::path::Path;
+use std::sync::Arc;
 
 use async_trait::async_trait;
-use serde::{Deserialize, Serialize};
 
-pub use diff::{Hunk, LineRange};
-pub use error::ForgeError;
-
-/// A result of a forge.
-pub type Result<T, E = ForgeError> = std::result::Result<T, E>;
+pub use self::{
+    change::{Content, Entry, EntryKind, FileChange, Status},
+    diff::{Hunk, LineRange},
+    publish::{Comment, Publication, PublishContext, Published, Publisher},
+    registry::Forges,
+    target::{Locator, Resolved, Selection, Target},
+};
+use crate::base::Result;
 
 /// A file larger than this on either side is not compared line by line; it counts as binary.
 pub const COMPARED_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Two points of one repository, resolved: what is reviewed is what `head` changes over `base`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Range {
-    /// The repository: a canonical path for local git.
-    pub repo: String,
-    /// The full object id compared from: a commit, or the empty tree for a first commit.
-    pub base: String,
-    /// The full commit id compared to.
-    pub head: String,
-}
-
-/// Which changes to review.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Selection {
-    /// What this branch adds.
-    Default,
-    /// As written by a person.
-    Range(String),
-    /// Two revisions.
-    Ends {
-        /// Compared from (its merge base with `head`).
-        base: String,
-        /// Compared to.
-        head: String,
-    },
-}
-
-/// What happened to a path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// New in the head.
-    Added,
-    /// In both, with other content or mode.
-    Modified,
-    /// Gone from the head.
-    Deleted,
-    /// In the base under another path.
-    Renamed,
-    /// A copy of another path.
-    Copied,
-    /// In both as different things (a file became a symbolic link).
-    TypeChanged,
-}
-
-/// What stands at a path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum EntryKind {
-    /// Nothing.
-    Absent,
-    /// A file.
-    File,
-    /// A file that may be executed.
-    Executable,
-    /// A symbolic link.
-    Symlink,
-    /// Another repository at a fixed commit.
-    Submodule,
-}
-
-/// One side of a changed path.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
-    /// What stands there.
-    pub kind: EntryKind,
-    /// The content's object id; all zeros when absent.
-    pub blob: String,
-}
-
-/// One changed path. Holds no content: that is read by object id when it is needed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileChange {
-    /// The path in the head, or in the base when deleted; a byte that is no UTF-8 as `\xff`.
-    pub path: String,
-    /// The path in the base, where it was another one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub old_path: Option<String>,
-    /// What happened.
-    pub status: Status,
-    /// The base side.
-    pub base: Entry,
-    /// The head side.
-    pub head: Entry,
-    /// Whether either side is binary, or larger than [`COMPARED_BYTES`].
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub binary: bool,
-    /// Whether content of either side is not in the repository (a partial clone); then there are
-    /// no hunks.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub unavailable: bool,
-    /// Size of the head's content in bytes; `None` when absent or not to be had.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub size: Option<u64>,
-    /// The changed places, in order, without context lines.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub hunks: Vec<Hunk>,
-}
-
-impl FileChange {
-    /// Lines of the head that the change added or rewrote, as inclusive ranges in order.
-    pub fn added(&self) -> impl Iterator<Item = LineRange> + '_ {
-        self.hunks.iter().filter_map(Hunk::added)
-    }
-
-    /// Lines of the base that the change removed or rewrote, as inclusive ranges in order.
-    pub fn removed(&self) -> impl Iterator<Item = LineRange> + '_ {
-        self.hunks.iter().filter_map(Hunk::removed)
-    }
-}
-
-/// A blob's content as text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Content {
-    /// Text, with whether invalid UTF-8 had to be replaced.
-    Text {
-        /// The text, line ends untouched.
-        text: String,
-        /// Whether bytes were replaced by U+FFFD.
-        lossy: bool,
-    },
-    /// It holds NUL bytes.
-    Binary,
-    /// Larger than asked for; its size in bytes.
-    TooLarge(u64),
-    /// The repository does not hold it (a partial or damaged clone).
-    Missing,
-}
-
-/// A code host: what changed, and the content of either side.
+/// A code host, or git on this machine.
 #[async_trait]
 pub trait Forge: Send + Sync + 'static {
-    /// The repository around `folder`, and the two ends of `selection` in it.
-    async fn resolve(&self, folder: &Path, selection: &Selection) -> Result<Range>;
+    /// Its kind: the word that its targets carry.
+    fn kind(&self) -> &'static str;
 
-    /// Every path `range` changes.
-    async fn changes(&self, range: &Range) -> Result<Vec<FileChange>>;
+    /// What a locator stands for now.
+    ///
+    /// # Errors
+    /// Permanent when there is no such thing, or it may not be reviewed.
+    async fn resolve(&self, locator: &Locator) -> Result<Resolved>;
+
+    /// The change that a target names.
+    ///
+    /// # Errors
+    /// When the forge does not answer, or the target is none of its own.
+    async fn open(&self, target: &Target) -> Result<Arc<dyn Change>>;
+}
+
+/// One change: which paths it touches, and the content of either side. Its two commits do not move,
+/// so every answer stays true.
+#[async_trait]
+pub trait Change: Send + Sync + 'static {
+    /// Every changed path, in the order of paths.
+    async fn files(&self) -> Result<Vec<FileChange>>;
 
     /// The contents of `blobs`, in their order. None above `limit` bytes is read.
-    async fn contents(&self, range: &Range, blobs: &[String], limit: u64) -> Result<Vec<Content>>;
+    async fn contents(&self, blobs: &[String], limit: u64) -> Result<Vec<Content>>;
 
-    /// The content of `path` on the base side, `None` when it is not there. This is the only way
-    /// settings are read: what a change proposes about its own review is not listened to.
-    async fn base_file(&self, range: &Range, path: &str, limit: u64) -> Result<Option<Content>>;
+    /// Whether a file stands at each of `paths` on the base side, in their order.
+    async fn exists(&self, paths: &[String]) -> Result<Vec<bool>>;
+
+    /// The content of `path` on the base side, `None` when no file stands there. This is the only
+    /// way settings are read: what a change proposes about its own review does not count.
+    async fn base_file(&self, path: &str, limit: u64) -> Result<Option<Content>>;
 
     /// The files that stand directly in `folder` on the base side, by path, in order; none when
     /// there is no such folder. Read for the same reason, with the same limit.
-    async fn base_folder(
-        &self,
-        range: &Range,
-        folder: &str,
-        limit: u64,
-    ) -> Result<Vec<(String, Content)>>;
+    async fn base_folder(&self, folder: &str, limit: u64) -> Result<Vec<(String, Content)>>;
 }

@@ -118,7 +118,7 @@ impl At<'_> {
     pub(super) fn finding(
         &self,
         rule: &str,
-        agent: Category,
+        category: Category,
         severity: Severity,
         confidence: u8,
         title: &str,
@@ -126,7 +126,7 @@ impl At<'_> {
     ) -> Finding {
         Finding {
             fingerprint: String::new(),
-            agent,
+            agent: category.into(),
             rule: rule.to_owned(),
             path: self.path.to_owned(),
             side: Side::Right,

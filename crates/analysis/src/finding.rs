@@ -48,7 +48,7 @@ macro_rules! words {
 }
 
 words! {
-    /// What a finding is about; each is one agent's business.
+    /// What a rule is about. The findings of a category belong to the agent of that name.
     Category {
         /// How it reads.
         Style = "style",
@@ -58,6 +58,12 @@ words! {
         Logic = "logic",
         /// Habits that end badly.
         Pattern = "pattern",
+    }
+}
+
+impl From<Category> for String {
+    fn from(category: Category) -> Self {
+        category.word().to_owned()
     }
 }
 
@@ -150,8 +156,8 @@ pub struct Finding {
     /// Names the same finding across runs: it survives lines moving. 16 hex digits.
     #[serde(default)]
     pub fingerprint: String,
-    /// The agent it belongs to.
-    pub agent: Category,
+    /// The id of the agent it belongs to.
+    pub agent: String,
     /// The rule that found it.
     pub rule: String,
     /// The file, as named on its side.

@@ -83,7 +83,7 @@ fn decided(finding: &Finding, lines: &Lines<'_>) -> bool {
     let above = lines.get(finding.start_line.saturating_sub(1)).unwrap_or_default();
     let names = |word: &str| word.len() >= NAMED && above.contains(word);
     TOLD.iter().any(|word| finding.quote.contains(word))
-        || finding.agent == Category::Security
+        || finding.agent == Category::Security.word()
             && is_comment(above)
             && finding.quote.split(|c: char| !c.is_alphanumeric() && c != '_').any(names)
 }
@@ -109,7 +109,7 @@ fn finding(
     let whole = (start_line, end_line) == (first, last);
     Some(Finding {
         fingerprint: String::new(),
-        agent: rule.category,
+        agent: rule.category.into(),
         rule: rule.id.clone(),
         path: source.path.to_owned(),
         side: Side::Right,

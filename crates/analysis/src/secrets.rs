@@ -95,7 +95,7 @@ fn finding(secret: &Secret, path: &str, lines: &Lines<'_>) -> Option<Finding> {
     let text = lines.get(line)?;
     let mut finding = Finding {
         fingerprint: String::new(),
-        agent: Category::Security,
+        agent: Category::Security.into(),
         rule: format!("secret-{}", kind.id),
         path: path.to_owned(),
         side: Side::Right,

@@ -3,7 +3,7 @@
 use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 
 use super::{
-    command::{Command, NodeError},
+    command::{Command, NodeError, Send},
     context::Context,
     retry::RetryPolicy,
     state::State,
@@ -18,8 +18,8 @@ pub(super) type NodeFuture<S> = Pin<Box<dyn Future<Output = NodeResult<S>> + std
 pub(super) type NodeFn<S, D> =
     Arc<dyn Fn(Context<S, D>) -> NodeFuture<S> + std::marker::Send + Sync>;
 
-/// Makes the update that stands in for a failed node's.
-type Instead<S> = Arc<dyn Fn(&Fault) -> <S as State>::Update + std::marker::Send + Sync>;
+/// Makes the update that stands in for a failed task's.
+type Instead<S> = Arc<dyn Fn(&Send, &Fault) -> <S as State>::Update + std::marker::Send + Sync>;
 
 /// What happens when a node has failed for good.
 pub(super) enum OnError<S: State> {
@@ -99,6 +99,15 @@ impl<S: State, D> Node<S, D> {
     pub fn on_error_continue(
         &mut self,
         update: impl Fn(&Fault) -> S::Update + std::marker::Send + Sync + 'static,
+    ) -> &mut Self {
+        self.on_task_error_continue(move |_, fault| update(fault))
+    }
+
+    /// As [`Node::on_error_continue`], for a node of several tasks: the update also depends on the
+    /// task, by the input it was sent.
+    pub fn on_task_error_continue(
+        &mut self,
+        update: impl Fn(&Send, &Fault) -> S::Update + std::marker::Send + Sync + 'static,
     ) -> &mut Self {
         self.on_error = OnError::Continue(Arc::new(update));
         self

@@ -5,8 +5,11 @@ use std::collections::HashMap;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::process::ChildStdout;
 
-use super::git::{Git, feed};
-use crate::forge::{Content, ForgeError, Result};
+use super::{
+    error::{GitError, Result},
+    git::{Git, feed},
+};
+use crate::forge::Content;
 
 const CHECK: &[&str] = &["cat-file", "--batch-check", "--buffer"];
 const READ: &[&str] = &["cat-file", "--batch", "--buffer"];
@@ -146,6 +149,6 @@ fn text(bytes: Vec<u8>) -> Content {
     }
 }
 
-fn garbled(said: &str) -> ForgeError {
-    ForgeError::Garbled("cat-file", said.trim().chars().take(100).collect())
+fn garbled(said: &str) -> GitError {
+    GitError::Garbled("cat-file", said.trim().chars().take(100).collect())
 }

@@ -1,9 +1,13 @@
 //! Every changed path of a range with its hunks: one `diff-tree` for the paths, read by NUL, and
 //! one for the hunks, read line by line in constant memory and matched by order and object id.
 
-use super::{batch, git::Git};
+use super::{
+    batch,
+    error::{GitError, Result},
+    git::Git,
+};
 use crate::forge::{
-    COMPARED_BYTES, Entry, EntryKind, FileChange, ForgeError, Range, Result, Status,
+    COMPARED_BYTES, Entry, EntryKind, FileChange, Status, Target,
     diff::{FilePatch, InvalidPatch, PatchParser},
 };
 
@@ -13,11 +17,11 @@ const RENAME_LIMIT: &str = "-l2000";
 /// More paths than this are too many to name on a command line.
 const MOST_NAMED: usize = 500;
 
-pub(super) async fn changes(git: &Git, range: &Range) -> Result<Vec<FileChange>> {
+pub(super) async fn changes(git: &Git, target: &Target) -> Result<Vec<FileChange>> {
     let git = &git.apart().await?;
-    match compared(git, range, &["-M", RENAME_LIMIT], &[]).await {
+    match compared(git, target, &["-M", RENAME_LIMIT], &[]).await {
         // Content that is not here stops git altogether; only its own paths shall suffer.
-        Err(error @ ForgeError::Git { .. }) => around_missing(git, range, error).await,
+        Err(error @ GitError::Git { .. }) => around_missing(git, target, error).await,
         other => other,
     }
 }
@@ -25,16 +29,16 @@ pub(super) async fn changes(git: &Git, range: &Range) -> Result<Vec<FileChange>>
 /// Every path but those that `without` names, with their hunks.
 async fn compared(
     git: &Git,
-    range: &Range,
+    target: &Target,
     renames: &[&str],
     without: &[String],
 ) -> Result<Vec<FileChange>> {
-    let mut files = listed(git, range, renames, without).await?;
+    let mut files = listed(git, target, renames, without).await?;
     let large = measure(git, &mut files).await?;
     let (sparing, paths) = all_but(git, without.iter().chain(&large));
     let patch = ["-p", "-U0", "--full-index", "--no-color", "--diff-algorithm=histogram"];
     let mut parser = PatchParser::default();
-    let args = [&diff_tree(), renames, &patch, &ends(range), &strs(&paths)].concat();
+    let args = [&diff_tree(), renames, &patch, &ends(target), &strs(&paths)].concat();
     sparing.lines(&args, PatchParser::PREFIX, |line| parser.line(line).map_err(garbled)).await?;
     attach(&mut files, &large, parser.finish().map_err(garbled)?)?;
     Ok(files)
@@ -57,20 +61,20 @@ fn strs(texts: &[String]) -> Vec<&str> {
 /// The same without their hunks.
 async fn listed(
     git: &Git,
-    range: &Range,
+    target: &Target,
     renames: &[&str],
     without: &[String],
 ) -> Result<Vec<FileChange>> {
     let raw = ["--raw", "-z", "--no-abbrev"];
     let (git, paths) = all_but(git, without.iter());
-    let args = [&diff_tree(), renames, &raw, &ends(range), &strs(&paths)].concat();
+    let args = [&diff_tree(), renames, &raw, &ends(target), &strs(&paths)].concat();
     parse_raw(&git.output(&args).await?)
 }
 
 /// As [`changes`], in a repository that lacks some of the content: those paths come without
 /// hunks, the others without renames. If nothing is lacking, `error` was about something else.
-async fn around_missing(git: &Git, range: &Range, error: ForgeError) -> Result<Vec<FileChange>> {
-    let all = listed(git, range, &["--no-renames"], &[]).await?;
+async fn around_missing(git: &Git, target: &Target, error: GitError) -> Result<Vec<FileChange>> {
+    let all = listed(git, target, &["--no-renames"], &[]).await?;
     let blobs: Vec<String> =
         all.iter().flat_map(|f| [f.base.blob.clone(), f.head.blob.clone()]).collect();
     let sizes = batch::sizes(git, &blobs).await?;
@@ -92,7 +96,7 @@ async fn around_missing(git: &Git, range: &Range, error: ForgeError) -> Result<V
     let mut files: Vec<FileChange> = lacking.into_iter().map(unavailable).collect();
     if !whole.is_empty() {
         let without: Vec<String> = files.iter().map(|f| f.path.clone()).collect();
-        files.extend(compared(git, range, &["--no-renames"], &without).await?);
+        files.extend(compared(git, target, &["--no-renames"], &without).await?);
     }
     files.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(files)
@@ -102,8 +106,8 @@ fn diff_tree() -> [&'static str; 5] {
     ["diff-tree", "-r", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none"]
 }
 
-fn ends(range: &Range) -> [&str; 2] {
-    [&range.base, &range.head]
+fn ends(target: &Target) -> [&str; 2] {
+    [&target.base, &target.head]
 }
 
 /// Reads `:<mode> <mode> <id> <id> <status>\0<path>\0[<path>\0]` records.
@@ -111,7 +115,7 @@ fn parse_raw(raw: &[u8]) -> Result<Vec<FileChange>> {
     let mut fields = raw.split(|b| *b == 0).filter(|f| !f.is_empty());
     let mut files = Vec::new();
     while let Some(meta) = fields.next() {
-        let bad = || ForgeError::Garbled("diff-tree", lossy(meta));
+        let bad = || GitError::Garbled("diff-tree", lossy(meta));
         let text = std::str::from_utf8(meta).map_err(|_| bad())?;
         let words: Vec<&str> = text.strip_prefix(':').ok_or_else(bad)?.split(' ').collect();
         let [old_mode, new_mode, old, new, status] = words[..] else { return Err(bad()) };
@@ -188,7 +192,7 @@ fn attach(files: &mut [FileChange], large: &[String], patches: Vec<FilePatch>) -
     }
     match patches.next() {
         None => Ok(()),
-        Some(_) => Err(ForgeError::Garbled("diff-tree", "more patches than paths".into())),
+        Some(_) => Err(GitError::Garbled("diff-tree", "more patches than paths".into())),
     }
 }
 
@@ -243,12 +247,12 @@ fn lossy(bytes: &[u8]) -> String {
     text
 }
 
-fn garbled(error: InvalidPatch) -> ForgeError {
-    ForgeError::Garbled("diff-tree", error.to_string())
+fn garbled(error: InvalidPatch) -> GitError {
+    GitError::Garbled("diff-tree", error.to_string())
 }
 
-fn mismatch(file: &FileChange) -> ForgeError {
-    ForgeError::Garbled(
+fn mismatch(file: &FileChange) -> GitError {
+    GitError::Garbled(
         "diff-tree",
         format!("the patch of `{}` is not where it should be", file.path),
     )

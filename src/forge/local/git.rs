@@ -14,7 +14,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::forge::{ForgeError, Result};
+use super::error::{GitError, Result};
 
 /// How git is run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,7 +101,7 @@ impl Git {
     pub(super) async fn ask(&self, args: &[&str]) -> Result<Option<String>> {
         match self.output(args).await {
             Ok(out) => Ok(Some(String::from_utf8_lossy(&out).trim().to_owned())),
-            Err(ForgeError::Git { .. }) => Ok(None),
+            Err(GitError::Git { .. }) => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -129,7 +129,7 @@ impl Git {
     ) -> Result<(Running, ChildStdin, BufReader<ChildStdout>)> {
         let (mut running, out) = self.spawn(args, Stdio::piped())?;
         let input = running.child.stdin.take();
-        let input = input.ok_or(ForgeError::Garbled("start", "no input".into()))?;
+        let input = input.ok_or(GitError::Garbled("start", "no input".into()))?;
         Ok((running, input, out))
     }
 
@@ -148,15 +148,15 @@ impl Git {
         args: &[&str],
         work: impl Future<Output = T>,
     ) -> Result<T> {
-        timeout(self.options.timeout, work).await.map_err(|_| ForgeError::Timeout {
+        timeout(self.options.timeout, work).await.map_err(|_| GitError::Timeout {
             command: subcommand(args),
             repo: self.repo.clone(),
             seconds: self.options.timeout.as_secs(),
         })
     }
 
-    pub(super) fn io(&self, args: &[&str], error: &std::io::Error) -> ForgeError {
-        ForgeError::Git {
+    pub(super) fn io(&self, args: &[&str], error: &std::io::Error) -> GitError {
+        GitError::Git {
             command: subcommand(args),
             repo: self.repo.clone(),
             message: error.to_string(),
@@ -171,8 +171,8 @@ impl Git {
             .stderr(Stdio::piped())
             .spawn()
             .map_err(|e| self.start_error(&e))?;
-        let out = child.stdout.take().ok_or(ForgeError::Garbled("start", "no output".into()))?;
-        let err = child.stderr.take().ok_or(ForgeError::Garbled("start", "no errors".into()))?;
+        let out = child.stdout.take().ok_or(GitError::Garbled("start", "no output".into()))?;
+        let err = child.stderr.take().ok_or(GitError::Garbled("start", "no errors".into()))?;
         let running = Running { child, complaints: tokio::spawn(complaints(err)) };
         Ok((running, BufReader::with_capacity(64 * 1024, out)))
     }
@@ -216,18 +216,18 @@ impl Git {
         command
     }
 
-    fn start_error(&self, error: &std::io::Error) -> ForgeError {
-        ForgeError::GitMissing(format!("{}: {error}", self.options.program.display()))
+    fn start_error(&self, error: &std::io::Error) -> GitError {
+        GitError::GitMissing(format!("{}: {error}", self.options.program.display()))
     }
 
-    fn failed(&self, args: &[&str], stderr: &[u8]) -> ForgeError {
+    fn failed(&self, args: &[&str], stderr: &[u8]) -> GitError {
         let text = String::from_utf8_lossy(stderr);
         if text.contains("dubious ownership") {
-            return ForgeError::Untrusted(self.repo.clone());
+            return GitError::Untrusted(self.repo.clone());
         }
         let said = text.lines().find(|l| !l.trim().is_empty()).unwrap_or("no message");
         let said = said.trim_start_matches("fatal: ").trim_start_matches("error: ");
-        ForgeError::Git {
+        GitError::Git {
             command: subcommand(args),
             repo: self.repo.clone(),
             message: said.chars().take(300).collect(),

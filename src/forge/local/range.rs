@@ -11,8 +11,12 @@
 
 use std::path::{Path, PathBuf};
 
-use super::git::{Git, GitOptions};
-use crate::forge::{ForgeError, Range, Result, Selection};
+use super::{
+    KIND,
+    error::{GitError, Result},
+    git::{Git, GitOptions},
+};
+use crate::forge::{Selection, Target};
 
 /// Finds the repository around `folder` and the two ends of `selection` in it.
 ///
@@ -22,7 +26,7 @@ pub(super) async fn resolve(
     options: &GitOptions,
     folder: &Path,
     selection: &Selection,
-) -> Result<Range> {
+) -> Result<Target> {
     let repo = repository(options, folder).await?;
     let finder = Finder { git: Git::new(options, &repo) };
     let (base, head) = match selection {
@@ -30,17 +34,18 @@ pub(super) async fn resolve(
         Selection::Range(text) => finder.written(text).await?,
         Selection::Ends { base, head } => finder.between(base, head, false).await?,
     };
-    Ok(Range { repo: repo.to_string_lossy().into_owned(), base, head })
+    let repo = repo.to_string_lossy().into_owned();
+    Ok(Target { forge: KIND.to_owned(), repo, base, head })
 }
 
 /// The canonical top of the work tree around `folder`, or the bare repository itself.
 async fn repository(options: &GitOptions, folder: &Path) -> Result<PathBuf> {
-    let none = || ForgeError::NotARepository(folder.to_owned());
+    let none = || GitError::NotARepository(folder.to_owned());
     let folder = tokio::fs::canonicalize(folder).await.map_err(|_| none())?;
     let git = Git::new(options, &folder);
     let at = match git.output(&["rev-parse", "--is-bare-repository", "--absolute-git-dir"]).await {
         Ok(out) => String::from_utf8_lossy(&out).into_owned(),
-        Err(ForgeError::Git { .. }) => return Err(none()),
+        Err(GitError::Git { .. }) => return Err(none()),
         Err(error) => return Err(error),
     };
     let (bare, git_dir) = at.split_once('\n').ok_or_else(none)?;
@@ -60,14 +65,14 @@ impl Finder {
         let text = text.trim();
         let end = |rev: &str| if rev.is_empty() { "HEAD".to_owned() } else { rev.to_owned() };
         if text.is_empty() || text == ".." || text == "..." {
-            return Err(ForgeError::BadRange(text.to_owned()));
+            return Err(GitError::BadRange(text.to_owned()));
         }
         if let Some((a, b)) = text.split_once("...") {
             return self.between(&end(a), &end(b), true).await;
         }
         if let Some((a, b)) = text.split_once("..") {
             if b.contains("..") {
-                return Err(ForgeError::BadRange(text.to_owned()));
+                return Err(GitError::BadRange(text.to_owned()));
             }
             return self.between(&end(a), &end(b), false).await;
         }
@@ -86,23 +91,23 @@ impl Finder {
         let start = match self.merge_base(&base_id, &head_id).await? {
             Some(id) => id,
             None if self.is_shallow().await? => {
-                return Err(ForgeError::Shallow(format!(
+                return Err(GitError::Shallow(format!(
                     "the common history of `{base}` and `{head}` is not here"
                 )));
             }
-            None if strict => return Err(ForgeError::Unrelated(base.into(), head.into())),
+            None if strict => return Err(GitError::Unrelated(base.into(), head.into())),
             None => base_id,
         };
         if start == head_id {
             let why = format!("`{head}` adds no commit to `{base}`");
-            return Err(ForgeError::EmptyRange(why));
+            return Err(GitError::EmptyRange(why));
         }
         Ok((start, head_id))
     }
 
     async fn default_range(&self) -> Result<(String, String)> {
         let Some(head) = self.try_commit("HEAD").await? else {
-            return Err(ForgeError::EmptyRange("the repository has no commit yet".into()));
+            return Err(GitError::EmptyRange("the repository has no commit yet".into()));
         };
         for name in ["@{upstream}", "refs/remotes/origin/HEAD", "main", "master"] {
             let Some(other) = self.try_commit(name).await? else { continue };
@@ -123,7 +128,7 @@ impl Finder {
         let raw = self.git.output(&["cat-file", "commit", commit]).await?;
         let named = raw.split(|b| *b == b'\n').take_while(|l| !l.is_empty());
         if named.into_iter().any(|l| l.starts_with(b"parent ")) {
-            return Err(ForgeError::Shallow(format!("the parent of {commit} is not here")));
+            return Err(GitError::Shallow(format!("the parent of {commit} is not here")));
         }
         Ok(self.empty_tree(commit))
     }
@@ -158,11 +163,11 @@ impl Finder {
         Ok(found.filter(|id| !id.is_empty() && id.bytes().all(|b| b.is_ascii_hexdigit())))
     }
 
-    async fn unknown(&self, rev: &str) -> Result<ForgeError> {
+    async fn unknown(&self, rev: &str) -> Result<GitError> {
         if self.is_shallow().await? {
-            return Ok(ForgeError::Shallow(format!("unknown revision `{rev}`")));
+            return Ok(GitError::Shallow(format!("unknown revision `{rev}`")));
         }
-        Ok(ForgeError::UnknownRevision(rev.to_owned()))
+        Ok(GitError::UnknownRevision(rev.to_owned()))
     }
 
     async fn is_shallow(&self) -> Result<bool> {

@@ -1,63 +1,42 @@
 //! What the nodes of a review need from outside.
 
-use std::{path::PathBuf, sync::Arc};
+use std::sync::Arc;
 
-use tokio::sync::Semaphore;
-
-use super::texts::Texts;
-use crate::{base::Result, forge::Forge};
-
-/// How much a review reads.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Limits {
-    /// Files above this many bytes are not read.
-    pub file_bytes: u64,
-    /// Texts with a line longer than this are taken for minified and not read.
-    pub line_bytes: usize,
-    /// About how many bytes of text are held at once while reading.
-    pub batch_bytes: u64,
-    /// How many analysed changes are remembered between the agents of a run.
-    pub remembered: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            file_bytes: 1024 * 1024,
-            line_bytes: 20_000,
-            batch_bytes: 8 * 1024 * 1024,
-            remembered: 16,
-        }
-    }
-}
+use super::reader::{ChangeReader, Limits, Readers};
+use crate::{
+    base::Result,
+    forge::{Forges, Target},
+};
 
 /// Everything the nodes of a review share. Cheap to clone.
 #[derive(Clone)]
 pub struct ReviewDeps {
-    /// Where changes come from.
-    pub forge: Arc<dyn Forge>,
-    /// Folders whose repositories a job may name; any when absent.
-    pub allow: Option<Vec<PathBuf>>,
+    /// Where changes come from and reviews go.
+    pub forges: Forges,
     /// How much is read.
     pub limits: Limits,
-    /// Bounds the analysis that runs at once: it is work for processors, not for waiting.
-    pub processors: Arc<Semaphore>,
-    pub(super) texts: Texts,
+    readers: Readers,
 }
 
 impl ReviewDeps {
-    /// What a review of changes from `forge` needs.
+    /// What a review of changes from `forges` needs.
     ///
     /// # Errors
     /// None at present: rules are compiled when a text first needs them.
-    pub fn new(forge: Arc<dyn Forge>, limits: Limits) -> Result<Self> {
-        let processors = std::thread::available_parallelism().map_or(2, usize::from);
-        Ok(Self {
-            forge,
-            allow: None,
-            texts: Texts::new(limits.remembered),
-            limits,
-            processors: Arc::new(Semaphore::new(processors)),
-        })
+    pub fn new(forges: impl Into<Forges>, limits: Limits) -> Result<Self> {
+        Ok(Self { forges: forges.into(), readers: Readers::new(limits.clone()), limits })
+    }
+
+    /// The reader of a change, the same for everybody who asks in this process.
+    ///
+    /// # Errors
+    /// When the forge does not answer.
+    pub async fn open(&self, target: &Target) -> Result<Arc<ChangeReader>> {
+        self.readers.open(&self.forges, target).await
+    }
+
+    /// Frees what is remembered of a change. Whoever asks for it again reads it again.
+    pub fn forget(&self, target: &Target) {
+        self.readers.forget(target);
     }
 }

@@ -1,85 +1,77 @@
-//! The first node: what changed, under which settings, and what will be read of it.
-
-use std::collections::HashSet;
+//! The first node: what changed, under which settings, what will be read of it, and by which tasks.
+//! It masks every text that will be read; the only findings it makes are about secrets, about the
+//! settings themselves, and about files as a whole. The analysis is the agents' own.
 
 use super::{
+    agents::Agent,
     deps::ReviewDeps,
-    input::Target,
-    lock_files::without_lesser,
     own_rules::{self, OwnRule},
-    settings::{self, Settings, complaint},
-    sided::both_sides,
+    plan::{Chunk, Plan},
+    reader::{ChangeReader, facts, keep_first},
+    settings::{self, Settings, diagnostic},
     state::{Ingested, ReviewFile},
-    texts::{self, facts},
 };
 use crate::{
-    analysis::{
-        self, Finding, assign_fingerprints, changes, checks, globs,
-        sides::{self, Checked},
-    },
+    analysis::{self, Finding, assign_fingerprints, checks, globs, sides},
     base::{Fault, Result},
-    forge::{COMPARED_BYTES, Content, EntryKind, FileChange, Range, Status},
+    forge::{COMPARED_BYTES, Change, Content, EntryKind, FileChange, Status, Target},
 };
 
 /// Settings larger than this are not read.
-const SETTINGS_BYTES: u64 = 256 * 1024;
+const MAX_SETTINGS_BYTES: u64 = 256 * 1024;
 
-/// Looks at the change. Secrets are found and masked here; they travel on as findings.
+/// Plans the review of a change by `agents`. Secrets are found and masked here; they travel on as
+/// findings.
 ///
 /// # Errors
 /// When the forge does not answer, or what was asked for is not there.
-pub async fn ingest(deps: &ReviewDeps, target: &Target) -> Result<Ingested> {
-    let range = target.range().clone();
-    let (settings, rules, mut findings) = read_settings(deps, &range).await?;
-    let changes = deps.forge.changes(&range).await?;
-    let mut files = plan(changes, &settings)?;
-    let wanted: Vec<&FileChange> = files.iter().filter(|f| f.read).map(|f| &f.change).collect();
-    let texts = texts::readings(deps, &range, &rules, &wanted).await?;
-    let mut readings = texts.iter();
-    let mut manifests = Vec::new();
-    let listens = listening(&settings);
-    for file in &mut files {
-        if file.read
-            && let Some(reading) = readings.next()
-        {
-            findings.extend(reading.secrets.iter().cloned());
-            if !reading.locks.is_empty() {
-                manifests.push((file.change.path.clone(), reading.locks.clone()));
-            }
-            file.note.clone_from(&reading.note);
-            file.skipped.clone_from(&reading.skipped);
-        } else if listens(&file.change.path) {
-            findings.extend(checks::file(facts(&file.change, None)));
-        }
-    }
-    findings.extend(left_behind(deps, &range, &files, manifests).await?);
-    let checked: Vec<&Checked> = texts.iter().map(|reading| &reading.checked).collect();
-    findings.extend(both_sides(deps, &range, &settings, &files, &checked).await?);
-    without_lesser(&mut findings);
+pub async fn ingest(deps: &ReviewDeps, agents: &[&dyn Agent], target: &Target) -> Result<Ingested> {
+    let reader = deps.open(target).await?;
+    let (settings, rules, mut findings) = read_settings(reader.change(), agents).await?;
+    let mut files = plan_files(reader.change().files().await?, &settings)?;
+    findings.extend(read_heads(&reader, &settings, &mut files).await?);
     assign_fingerprints(&mut findings);
-    Ok(Ingested { range, settings, rules, files, findings })
+    let chunks = |agent: &&dyn Agent| {
+        let off = !settings.wants(agent.id());
+        let chunks = if off { vec![Chunk::ALL] } else { agent.plan(&files, &deps.limits) };
+        (agent.id().to_owned(), chunks)
+    };
+    let plan = Plan(agents.iter().map(chunks).collect());
+    Ok(Ingested { settings, rules, files, findings, plan })
 }
 
-/// A finding for each manifest whose lock file stands on the base side and is not in the change.
-async fn left_behind(
-    deps: &ReviewDeps,
-    range: &Range,
-    files: &[ReviewFile],
-    manifests: Vec<(String, Vec<String>)>,
+/// Reads and masks every text once: marks those not worth analysing, and finds what can be said
+/// about files as a whole.
+async fn read_heads(
+    reader: &ChangeReader,
+    settings: &Settings,
+    files: &mut [ReviewFile],
 ) -> Result<Vec<Finding>> {
-    let paths = |f: &'_ ReviewFile| [Some(f.change.path.clone()), f.change.old_path.clone()];
-    let changed: HashSet<String> = files.iter().flat_map(paths).flatten().collect();
-    let mut findings = Vec::new();
-    for (manifest, locks) in manifests {
-        if locks.iter().any(|lock| changed.contains(lock)) {
-            continue;
-        }
-        for lock in locks {
-            // It need not be read: that it is there is enough.
-            if deps.forge.base_file(range, &lock, 0).await?.is_some() {
-                findings.push(changes::lock_left_behind(&manifest, &lock));
-                break;
+    let paths = settings.paths().map_err(Fault::permanent)?;
+    let (mut findings, mut kept) = (Vec::new(), Default::default());
+    let whole = |file: &FileChange, text: Option<&str>| {
+        let found = checks::file(facts(file, text));
+        found.into_iter().filter(|finding| settings.wants(&finding.agent))
+    };
+    for file in files.iter().filter(|f| !f.read && paths(&f.change.path).is_ok()) {
+        findings.extend(whole(&file.change, None));
+    }
+    let read: Vec<FileChange> = files.iter().filter(|f| f.read).map(|f| f.change.clone()).collect();
+    let read: Vec<&FileChange> = read.iter().collect();
+    let mut rows = files.iter_mut().filter(|f| f.read);
+    for batch in reader.batches(&read) {
+        let heads = reader.heads(batch).await?;
+        for (head, file) in heads.iter().zip(&mut rows) {
+            let mut secrets = head.secrets.clone();
+            let mut beyond = 0_u64;
+            keep_first(&mut secrets, &mut kept, |_| beyond += 1);
+            findings.append(&mut secrets);
+            if head.text.is_some() {
+                findings.extend(whole(&file.change, head.text.as_deref()));
             }
+            file.note.clone_from(&head.note);
+            file.skipped.clone_from(&head.skipped);
+            file.left_out = beyond;
         }
     }
     Ok(findings)
@@ -88,28 +80,28 @@ async fn left_behind(
 /// What the base side says about reviews: what cannot be used becomes a finding, and the defaults
 /// hold in its place.
 async fn read_settings(
-    deps: &ReviewDeps,
-    range: &Range,
+    change: &dyn Change,
+    agents: &[&dyn Agent],
 ) -> Result<(Settings, Vec<OwnRule>, Vec<Finding>)> {
-    let (rules, mut findings) = own_rules::read(deps, range).await?;
-    let text = match deps.forge.base_file(range, settings::FILE, SETTINGS_BYTES).await? {
+    let (rules, mut findings) = own_rules::read(change).await?;
+    let text = match change.base_file(settings::FILE, MAX_SETTINGS_BYTES).await? {
         None => return Ok((Settings::default(), rules, findings)),
         Some(Content::Text { text, .. }) => Ok(text),
         Some(_) => {
             Err(settings::Problem { line: 0, cause: "it is not a text of reasonable size".into() })
         }
     };
-    let parsed = text.and_then(|text| Ok((Settings::parse(&text)?, text)));
-    let settings = match parsed {
+    let agents: Vec<&str> = agents.iter().map(|agent| agent.id()).collect();
+    let settings = match text.and_then(|text| Ok((Settings::parse(&text, &agents)?, text))) {
         Err(problem) => {
             findings.push(bad_settings(&problem, "This review ran with the defaults."));
             Settings::default()
         }
         Ok((settings, text)) => {
             let set = own_rules::compile(&rules)?;
-            let strangers = settings.strangers(&text, |id| analysis::knows(&set, id));
+            let unknown = settings.unknown_rules(&text, |id| analysis::knows(&set, id));
             let after = "`verdict rules list` shows them all.";
-            findings.extend(strangers.iter().map(|problem| bad_settings(problem, after)));
+            findings.extend(unknown.iter().map(|problem| bad_settings(problem, after)));
             settings
         }
     };
@@ -118,25 +110,16 @@ async fn read_settings(
 
 fn bad_settings(problem: &settings::Problem, after: &str) -> Finding {
     let title = "The repository's review settings cannot be used";
-    complaint("bad-settings", settings::FILE, title, problem.line, &problem.cause, after)
+    diagnostic("bad-settings", settings::FILE, title, problem.line, &problem.cause, after)
 }
 
 /// Decides for each path whether its text is worth reading, by what is known without it.
-fn plan(changes: Vec<FileChange>, settings: &Settings) -> Result<Vec<ReviewFile>> {
-    let include = globs::compile(&settings.include).map_err(Fault::permanent)?;
-    let ignore = globs::compile(&settings.ignore).map_err(Fault::permanent)?;
-    let unwanted = |path: &str| {
-        if !include.is_empty() && !include.is_match(path) {
-            Some("not included by the settings")
-        } else if ignore.is_match(path) {
-            Some("ignored by the settings")
-        } else {
-            None
-        }
-    };
+fn plan_files(changes: Vec<FileChange>, settings: &Settings) -> Result<Vec<ReviewFile>> {
+    let paths = settings.paths().map_err(Fault::permanent)?;
     let file = |change: FileChange| {
-        let why = unwanted(&change.path).or_else(|| unreviewable(&change));
-        ReviewFile { read: why.is_none(), skipped: why.map(str::to_owned), note: None, change }
+        let why = paths(&change.path).err().or_else(|| unreviewable(&change));
+        let skipped = why.map(str::to_owned);
+        ReviewFile { read: why.is_none(), skipped, note: None, left_out: 0, change }
     };
     Ok(changes.into_iter().map(file).collect())
 }
@@ -154,22 +137,15 @@ fn unreviewable(change: &FileChange) -> Option<&'static str> {
         _ if change.binary => Some("binary"),
         _ if globs::is_vendored(&change.path) => Some("vendored"),
         _ if globs::is_generated(&change.path) => Some("generated"),
-        // Its mode is still looked at.
+        // Its mode is still checked.
         _ if change.hunks.is_empty() => match change.status {
             Status::Renamed | Status::Copied => Some("moved without a change"),
             _ => Some("no line changed"),
         },
-        // The checks of both sides read what a program lost.
+        // What a program lost may be missed.
         _ if change.added().next().is_none() && !sides::wants_base(&change.path) => {
             Some("only removals")
         }
         _ => None,
     }
-}
-
-/// Whether the settings let a path be looked at.
-pub(super) fn listening(settings: &Settings) -> impl Fn(&str) -> bool + use<> {
-    let compiled = |patterns: &[String]| globs::compile(patterns).unwrap_or_default();
-    let (include, ignore) = (compiled(&settings.include), compiled(&settings.ignore));
-    move |path| (include.is_empty() || include.is_match(path)) && !ignore.is_match(path)
 }

@@ -17,8 +17,8 @@ use super::{
 };
 use crate::analysis::{Finding, Lines, Severity, Side, Source, suppressions::Suppressions};
 
-/// A quote is looked for this many lines up and down.
-const REACH: u32 = 40;
+/// A quote is searched for this many lines up and down.
+const QUOTE_SEARCH_LINES: u32 = 40;
 
 /// The outcome of a review in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,7 +52,7 @@ impl Verdict {
 pub struct LeftOut {
     /// Of a rule that the settings turn off.
     pub off: usize,
-    /// Told away by a comment in the source, with a reason.
+    /// Suppressed by a comment in the source, with a reason.
     pub suppressed: usize,
     /// Said the same as another.
     pub merged: usize,
@@ -81,21 +81,21 @@ pub struct Judgement {
 /// Findings on the lines they quote. Texts are needed only here, and a few at a time.
 #[derive(Debug, Default)]
 pub struct Placed {
-    /// Each with whether a comment at its place tells it away.
+    /// Each with whether a comment at its place suppresses it.
     findings: Vec<(Finding, bool)>,
     unanchored: usize,
 }
 
 impl Placed {
     /// `found` by `texts`, the masked heads of their files by path.
-    pub fn of(found: Vec<Finding>, texts: &HashMap<String, String>) -> Self {
+    pub fn of<T: AsRef<str>>(found: Vec<Finding>, texts: &HashMap<String, T>) -> Self {
         let mut placed = Self::default();
         placed.place(found, texts);
         placed
     }
 
     /// More of them. Whole files and the base side need no text.
-    pub fn place(&mut self, found: Vec<Finding>, texts: &HashMap<String, String>) {
+    pub fn place<T: AsRef<str>>(&mut self, found: Vec<Finding>, texts: &HashMap<String, T>) {
         let anchors = Anchors::new(texts);
         for finding in found {
             match anchors.anchor(finding) {
@@ -126,7 +126,7 @@ pub fn judge<'r>(
     let mut missing = Vec::new();
     for report in reports {
         if let Outcome::Failed(why) = &report.outcome {
-            missing.push(format!("{}: {why}", report.agent));
+            missing.push(format!("{}: {why}", task(change, report)));
         }
         missing.extend(report.unread.iter().map(|(path, why)| format!("{path}: {why}")));
     }
@@ -143,6 +143,14 @@ pub fn judge<'r>(
         Verdict::Comments
     };
     Judgement { verdict, findings, left_out, missing }
+}
+
+/// A task of an agent, for people.
+fn task(change: &Ingested, report: &AgentReport) -> String {
+    match change.plan.of(&report.agent).len() {
+        0 | 1 => report.agent.clone(),
+        count => format!("{}, part {} of {count}", report.agent, report.chunk + 1),
+    }
 }
 
 /// The findings to show, ranked, and what was left out.
@@ -224,8 +232,8 @@ fn merge(findings: Vec<Finding>) -> Vec<Finding> {
     kept
 }
 
-/// As many whole files as this get a finding each from one rule.
-const APIECE: usize = 3;
+/// As many whole files as this get a finding each from one rule, and so many others are named.
+const MAX_FILES_OF_A_RULE: usize = 3;
 
 /// Where a rule says the same, word for word, of more whole files, the first speaks for all.
 fn gather(findings: Vec<Finding>) -> Vec<Finding> {
@@ -234,13 +242,14 @@ fn gather(findings: Vec<Finding>) -> Vec<Finding> {
     for finding in findings.iter().filter(|f| f.is_whole_file()) {
         files.entry(said(finding)).or_default().push(finding.path.clone());
     }
-    files.retain(|_, paths| paths.len() > APIECE);
+    files.retain(|_, paths| paths.len() > MAX_FILES_OF_A_RULE);
     let speaks = |mut finding: Finding| {
         let Some(paths) = files.get(&said(&finding)).filter(|_| finding.is_whole_file()) else {
             return Some(finding);
         };
         let (_, others) = paths.split_first().filter(|(first, _)| **first == finding.path)?;
-        let named: Vec<String> = others.iter().take(APIECE).map(|p| format!("`{p}`")).collect();
+        let named: Vec<String> =
+            others.iter().take(MAX_FILES_OF_A_RULE).map(|p| format!("`{p}`")).collect();
         let more = match others.len() - named.len() {
             0 => String::new(),
             more => format!(" and {more} more"),
@@ -272,21 +281,22 @@ fn same(a: &Finding, b: &Finding) -> bool {
 /// Finds out whether findings stand on the lines they quote.
 struct Anchors<'t> {
     texts: HashMap<&'t str, Lines<'t>>,
-    told: HashMap<&'t str, Suppressions<'t>>,
+    suppressions: HashMap<&'t str, Suppressions<'t>>,
 }
 
 impl<'t> Anchors<'t> {
-    fn new(texts: &'t HashMap<String, String>) -> Self {
-        let lines = texts.iter().map(|(path, text)| (path.as_str(), Lines::new(text)));
-        let told = texts.iter().map(|(path, text)| (path.as_str(), Suppressions::of(path, text)));
-        Self { texts: lines.collect(), told: told.collect() }
+    fn new<T: AsRef<str>>(texts: &'t HashMap<String, T>) -> Self {
+        let texts = || texts.iter().map(|(path, text)| (path.as_str(), text.as_ref()));
+        let lines = texts().map(|(path, text)| (path, Lines::new(text)));
+        let suppressions = texts().map(|(path, text)| (path, Suppressions::of(path, text)));
+        Self { texts: lines.collect(), suppressions: suppressions.collect() }
     }
 
-    /// Whether a comment tells this finding away.
+    /// Whether a suppression comment covers this finding.
     fn suppressed(&self, finding: &Finding) -> bool {
         let head = !finding.is_whole_file() && finding.side == Side::Right;
-        let told = self.told.get(finding.path.as_str()).filter(|_| head);
-        told.is_some_and(|t| t.covers(finding.start_line, &finding.rule))
+        let here = self.suppressions.get(finding.path.as_str()).filter(|_| head);
+        here.is_some_and(|s| s.covers(finding.start_line, &finding.rule))
     }
 
     /// The finding on the line it quotes, moved there if need be; `None` when there is none.
@@ -317,8 +327,8 @@ fn find_line(lines: &Lines<'_>, named: u32, quote: &str) -> Option<u32> {
     if quote.trim().is_empty() {
         return None;
     }
-    let last = lines.count().min(named.saturating_add(REACH));
-    let mut near = (named.saturating_sub(REACH).max(1)..=last).filter(|n| reads(*n));
+    let last = lines.count().min(named.saturating_add(QUOTE_SEARCH_LINES));
+    let mut near = (named.saturating_sub(QUOTE_SEARCH_LINES).max(1)..=last).filter(|n| reads(*n));
     let only = near.next()?;
     near.next().is_none().then_some(only)
 }

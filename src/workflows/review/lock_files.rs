@@ -5,21 +5,20 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::deps::ReviewDeps;
 use crate::{
     analysis::{
         Finding, globs,
         sides::lock_file::{Format, locks_for},
     },
     base::Result,
-    forge::{Content, Entry, EntryKind, FileChange, Range},
+    forge::{Change, Content, Entry, EntryKind, FileChange},
 };
 
 /// Lock files larger than this are not read.
-const LOCK_BYTES: u64 = 16 * 1024 * 1024;
+const MAX_LOCK_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Of more changed manifests than these the lock files are not looked for.
-const MANIFESTS: usize = 60;
+const MAX_MANIFESTS: usize = 60;
 
 /// A finding for each lock file of the change that contradicts a manifest, and for each manifest of
 /// the change that a lock file contradicts which was left as it was.
@@ -27,12 +26,11 @@ const MANIFESTS: usize = 60;
 /// # Errors
 /// When the forge does not answer.
 pub(super) async fn lock_files(
-    deps: &ReviewDeps,
-    range: &Range,
+    change: &dyn Change,
     changes: &[&FileChange],
 ) -> Result<Vec<Finding>> {
     let by_path = changes.iter().map(|c| (c.path.as_str(), *c)).collect();
-    let mut repository = Repository { deps, range, changes: by_path, there: HashMap::new() };
+    let mut repository = Repository { change, changes: by_path, there: HashMap::new() };
     let mut findings = Vec::new();
     for (lock, manifests) in repository.pairs(changes).await? {
         let Some(format) = Format::of(&lock) else { continue };
@@ -66,8 +64,7 @@ struct Sides {
 
 /// The repository after the change.
 struct Repository<'c> {
-    deps: &'c ReviewDeps,
-    range: &'c Range,
+    change: &'c dyn Change,
     changes: HashMap<&'c str, &'c FileChange>,
     there: HashMap<String, bool>,
 }
@@ -95,12 +92,15 @@ impl Repository<'_> {
             }
         }
         let manifests = changed.iter().filter(|path| !locks_for(path).is_empty());
-        let manifests: Vec<&&str> = manifests.take(MANIFESTS + 1).collect();
-        if manifests.len() > MANIFESTS {
+        let manifests: Vec<&&str> = manifests.take(MAX_MANIFESTS + 1).collect();
+        if manifests.len() > MAX_MANIFESTS {
             return Ok(pairs);
         }
+        let candidates = manifests.iter().flat_map(|manifest| locks_for(manifest)).flatten();
+        let candidates: Vec<String> = candidates.map(|(lock, _)| lock).collect();
+        self.look_up(&candidates).await?;
         for manifest in manifests {
-            for lock in self.locks_of(manifest).await? {
+            for lock in self.locks_of(manifest) {
                 let own = pairs.entry(lock).or_default();
                 if !own.iter().any(|m| m == *manifest) {
                     own.push((*manifest).to_owned());
@@ -112,50 +112,48 @@ impl Repository<'_> {
 
     /// The lock files that a manifest is held to: the nearest. Of several, those that changed; which
     /// of the others counts is not known.
-    async fn locks_of(&mut self, manifest: &str) -> Result<Vec<String>> {
+    fn locks_of(&self, manifest: &str) -> Vec<String> {
         for folder in locks_for(manifest) {
-            let mut found = Vec::new();
-            for (lock, _) in folder {
-                if self.is_there(&lock).await? {
-                    found.push(lock);
-                }
-            }
+            let locks = folder.into_iter().map(|(lock, _)| lock);
+            let mut found: Vec<String> = locks.filter(|lock| self.is_there(lock)).collect();
             if found.len() > 1 {
                 found.retain(|lock| self.changes.contains_key(lock.as_str()));
-                return Ok(found);
+                return found;
             }
             if !found.is_empty() {
-                return Ok(found);
+                return found;
             }
         }
-        Ok(Vec::new())
+        Vec::new()
     }
 
-    async fn is_there(&mut self, path: &str) -> Result<bool> {
-        if let Some(change) = self.changes.get(path) {
-            return Ok(is_file(&change.head));
+    /// Finds out where files stand, for [`is_there`](Self::is_there).
+    async fn look_up(&mut self, paths: &[String]) -> Result<()> {
+        let known = |path: &str| self.changes.contains_key(path) || self.there.contains_key(path);
+        let unknown: Vec<String> = paths.iter().filter(|path| !known(path)).cloned().collect();
+        if !unknown.is_empty() {
+            let there = self.change.exists(&unknown).await?;
+            self.there.extend(unknown.into_iter().zip(there));
         }
-        if let Some(there) = self.there.get(path) {
-            return Ok(*there);
+        Ok(())
+    }
+
+    fn is_there(&self, path: &str) -> bool {
+        match self.changes.get(path) {
+            Some(change) => is_file(&change.head),
+            None => self.there.get(path).is_some_and(|there| *there),
         }
-        let there = self.deps.forge.base_file(self.range, path, 0).await?.is_some();
-        self.there.insert(path.to_owned(), there);
-        Ok(there)
     }
 
     async fn is_any_there(&mut self, paths: &[String]) -> Result<bool> {
-        for path in paths {
-            if self.is_there(path).await? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        self.look_up(paths).await?;
+        Ok(paths.iter().any(|path| self.is_there(path)))
     }
 
     /// Both sides of a file; `None` when it cannot be read in the head.
     async fn sides(&self, path: &str) -> Result<Option<Sides>> {
         let Some(change) = self.changes.get(path) else {
-            let found = self.deps.forge.base_file(self.range, path, LOCK_BYTES).await?;
+            let found = self.change.base_file(path, MAX_LOCK_BYTES).await?;
             let head = found.and_then(text);
             return Ok(head.map(|head| Sides { base: Some(head.clone()), head }));
         };
@@ -169,7 +167,7 @@ impl Repository<'_> {
 
     async fn blob(&self, entry: &Entry) -> Result<Option<String>> {
         let blobs = [entry.blob.clone()];
-        let contents = self.deps.forge.contents(self.range, &blobs, LOCK_BYTES).await?;
+        let contents = self.change.contents(&blobs, MAX_LOCK_BYTES).await?;
         Ok(contents.into_iter().next().and_then(text))
     }
 

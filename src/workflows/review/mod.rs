@@ -11,11 +11,12 @@
 //! | `own_rules.rs` | `.verdict/rules/*.yml` of the base side |
 //! | `rule_book.rs` | every rule, for people who ask about them |
 //! | `state.rs` | what is kept in the run |
+//! | `plan.rs` | how a change is divided among tasks |
+//! | `reader/` | texts read, masked and analysed once for all agents |
 //! | `deps.rs` | what the nodes need from outside |
-//! | `texts.rs` | texts read, masked and analysed once for all agents |
-//! | `sided.rs` | the checks of both sides, settled over the whole change |
-//! | `lock_files.rs` | lock files against their manifests, whichever of them changed |
 //! | `ingest.rs`, `agents/`, `judge.rs`, `publish.rs` | the nodes |
+//! | `sided.rs` | what agents say about the change as a whole |
+//! | `lock_files.rs` | lock files against their manifests, whichever of them changed |
 //! | `report/` | the finished review, for people and for programs |
 
 pub mod agents;
@@ -25,15 +26,16 @@ mod input;
 pub mod judge;
 mod lock_files;
 mod own_rules;
+pub mod plan;
 mod publish;
+pub mod reader;
 pub mod report;
 mod rule_book;
 pub mod settings;
 mod sided;
 mod state;
-pub mod texts;
 
-use std::{collections::HashMap, time::Duration};
+use std::collections::HashMap;
 
 use async_trait::async_trait;
 
@@ -42,25 +44,23 @@ use self::{
     judge::Placed,
 };
 pub use self::{
-    deps::{Limits, ReviewDeps},
+    deps::ReviewDeps,
     ingest::ingest,
-    input::{Ask, ReviewInput, Target},
+    input::{Ask, ReviewInput},
     judge::{Judgement, Verdict},
     own_rules::OwnRule,
+    reader::Limits,
     report::Report,
     rule_book::{RuleBook, RuleInfo, Tried},
-    state::{AgentReport, Ingested, Outcome, Published, ReviewFile, ReviewState, ReviewUpdate},
+    state::{AgentReport, Ingested, Outcome, ReportKey, ReviewFile, ReviewState, ReviewUpdate},
 };
 use super::{Admission, Event, Start, Workflow, read_input};
 use crate::{
     analysis::Finding,
     base::{Fault, Result},
-    forge::FileChange,
-    graph::{Context, END, Graph, GraphBuilder, GraphError, NodeError},
+    forge::{FileChange, Resolved, Target},
+    graph::{Context, END, Graph, GraphBuilder, GraphError, NodeError, Send},
 };
-
-/// What one try of an agent may take.
-const AGENT_TIMEOUT: Duration = Duration::from_secs(300);
 
 type Ctx = Context<ReviewState, ReviewDeps>;
 
@@ -71,46 +71,28 @@ pub struct Review;
 #[async_trait]
 impl Workflow for Review {
     const NAME: &'static str = "review";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
+    const CONTINUES: &'static [u32] = &[1];
     const EVENTS: &'static [&'static str] = &["pull_request"];
 
     type State = ReviewState;
     type Deps = ReviewDeps;
 
     fn graph() -> Result<Graph<ReviewState, ReviewDeps>, GraphError> {
-        let mut graph = GraphBuilder::new();
-        graph.node("ingest", |ctx: Ctx| async move {
-            let change = ingest(ctx.deps(), &ctx.state().target).await?;
-            ctx.progress("files", &change.files.len());
-            Ok::<_, NodeError>(ReviewUpdate::Ingested(change))
-        });
-        graph.node("judge", |ctx: Ctx| async move {
-            let judgement = judge_all(&ctx).await?;
-            Ok::<_, NodeError>(ReviewUpdate::Judged(judgement))
-        });
-        graph.node("publish", |ctx: Ctx| async move {
-            let published = publish::publish(ctx.state())?;
-            Ok::<_, NodeError>(ReviewUpdate::Published(published))
-        });
-        graph.entry("ingest").edge("judge", "publish").edge("publish", END);
-        for agent in AGENTS {
-            add_agent(&mut graph, *agent);
-        }
-        graph.compile()
+        graph(AGENTS)
     }
 
     fn render(state: &ReviewState) -> Option<String> {
-        Some(report::text(state, &report::About::default(), false))
+        Some(report::text(state, &report::ReportContext::default(), false))
     }
 
     async fn admit(deps: &ReviewDeps, event: &Event) -> Result<Admission<Target>> {
         match event {
             Event::Job { input, .. } => {
                 let input: ReviewInput = read_input(Self::NAME, input)?;
-                let target = input.resolve(&*deps.forge).await?;
-                target.check_allowed(deps.allow.as_deref())?;
-                let (key, subject) = (input.key(&target), None);
-                Ok(Admission::Start(Start { key, subject, order: 0, input: target }))
+                let Resolved { target, subject, order } = input.resolve(&deps.forges).await?;
+                let key = input.key(&target);
+                Ok(Admission::Start(Start { key, subject, order, input: target }))
             }
             // A dead letter keeps the event until there is a forge to ask about it.
             Event::Webhook { event, .. } => Err(Fault::permanent(format!(
@@ -121,24 +103,82 @@ impl Workflow for Review {
     }
 }
 
-/// An agent's node: what goes wrong in it never leaves it.
-fn add_agent(graph: &mut GraphBuilder<ReviewState, ReviewDeps>, agent: Agent) {
-    let name = agent.category.word();
+/// The graph of a review by these agents.
+///
+/// # Errors
+/// If two agents have one name, or there is none.
+pub fn graph(
+    agents: &'static [&'static dyn Agent],
+) -> Result<Graph<ReviewState, ReviewDeps>, GraphError> {
+    let mut graph = GraphBuilder::new();
+    graph.node("ingest", move |ctx: Ctx| async move {
+        let change = ingest(ctx.deps(), agents, &ctx.state().target).await?;
+        ctx.progress("files", &change.files.len());
+        Ok::<_, NodeError>(ReviewUpdate::Ingested(change))
+    });
+    graph.node("judge", |ctx: Ctx| async move {
+        let judgement = judge_all(ctx.deps(), ctx.state()).await?;
+        ctx.deps().forget(&ctx.state().target);
+        Ok::<_, NodeError>(ReviewUpdate::Judged(judgement))
+    });
+    graph.node("publish", |ctx: Ctx| async move {
+        let attempt = (ctx.idempotency_key(), ctx.attempt());
+        let published =
+            publish::publish(&ctx.deps().forges, ctx.run(), ctx.state(), attempt).await?;
+        Ok::<_, NodeError>(ReviewUpdate::Published(published))
+    });
+    graph.entry("ingest").edge("judge", "publish").edge("publish", END);
+    graph.fan_out("ingest", agents.iter().map(|agent| agent.id()), |state| tasks(agents, state));
+    for agent in agents {
+        add_agent(&mut graph, *agent);
+    }
+    graph.compile()
+}
+
+/// The tasks of all agents: a chunk each. The only task of an agent is sent no number.
+fn tasks(agents: &[&dyn Agent], state: &ReviewState) -> Vec<Send> {
+    let of_agent = |agent: &&dyn Agent| -> Vec<Send> {
+        let whole = || Send::to(agent.id());
+        match chunk_count(state, agent.id()) {
+            0 | 1 => vec![whole()],
+            count => (0..count)
+                .map(|number| Send::with(agent.id(), &number).unwrap_or_else(|_| whole()))
+                .collect(),
+        }
+    };
+    agents.iter().flat_map(of_agent).collect()
+}
+
+fn chunk_count(state: &ReviewState, agent: &str) -> u32 {
+    let count = state.ingested.as_ref().map_or(0, |change| change.plan.of(agent).len());
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+/// An agent's node: what goes wrong in a task of it never leaves it.
+fn add_agent(graph: &mut GraphBuilder<ReviewState, ReviewDeps>, agent: &'static dyn Agent) {
+    let name = agent.id();
     let node = graph.node(name, move |ctx: Ctx| async move {
-        let change = ingested(ctx.state())?;
-        let report = agents::run(ctx.deps(), agent, change).await?;
+        let state = ctx.state();
+        let number = if chunk_count(state, name) > 1 { ctx.input()? } else { 0 };
+        let change = ingested(state)?;
+        let report = agents::run(ctx.deps(), &state.target, agent, change, number).await?;
         ctx.progress("findings", &report.findings.len());
         Ok::<_, NodeError>(ReviewUpdate::Agent(report))
     });
-    node.timeout(AGENT_TIMEOUT)
-        .on_error_continue(move |fault| ReviewUpdate::Agent(agents::gave_up(agent, fault)));
-    graph.edge("ingest", name).edge(name, "judge");
+    node.timeout(agent.timeout()).on_task_error_continue(move |task, fault| {
+        let number = task.input.as_ref().and_then(|raw| serde_json::from_str(raw.get()).ok());
+        ReviewUpdate::Agent(agents::gave_up(agent, number.unwrap_or(0), fault))
+    });
+    graph.edge(name, "judge");
 }
 
 /// Reads what the findings quote, no more at a time than fits into memory, then judges.
-async fn judge_all(ctx: &Ctx) -> Result<Judgement> {
-    let (deps, change) = (ctx.deps(), ingested(ctx.state())?);
-    let reports = || ctx.state().agents.values();
+///
+/// # Errors
+/// When the forge does not answer.
+pub async fn judge_all(deps: &ReviewDeps, state: &ReviewState) -> Result<Judgement> {
+    let change = ingested(state)?;
+    let reports = || state.agents.values();
     let mut quoting: HashMap<&str, Vec<Finding>> = HashMap::new();
     for finding in judge::found(change, reports()) {
         quoting.entry(&finding.path).or_default().push(finding.clone());
@@ -148,12 +188,14 @@ async fn judge_all(ctx: &Ctx) -> Result<Judgement> {
     };
     let files: Vec<&FileChange> = change.files.iter().map(|f| &f.change).filter(quotes).collect();
     let mut placed = Placed::default();
-    for batch in texts::batches(&files, &deps.limits) {
-        let texts = texts::masked(deps, &change.range, batch).await?;
+    let reader = deps.open(&state.target).await?;
+    for batch in reader.batches(&files) {
+        let texts = reader.texts(batch).await?;
         let here = batch.iter().filter_map(|f| quoting.remove(f.path.as_str()));
         placed.place(here.flatten().collect(), &texts);
     }
-    placed.place(quoting.into_values().flatten().collect(), &HashMap::new());
+    let no_texts: HashMap<String, String> = HashMap::new();
+    placed.place(quoting.into_values().flatten().collect(), &no_texts);
     Ok(judge::judge(change, reports(), placed))
 }
 

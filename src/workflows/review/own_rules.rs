@@ -3,18 +3,18 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{deps::ReviewDeps, settings::complaint};
+use super::settings::diagnostic;
 use crate::{
     analysis::{Finding, RuleError, Ruleset, secrets},
     base::{Fault, Result},
-    forge::{Content, Range},
+    forge::{Change, Content},
 };
 
 /// A rule file larger than this is not read.
-const FILE_BYTES: u64 = 64 * 1024;
+const MAX_FILE_BYTES: u64 = 64 * 1024;
 
 /// More files than this are not read.
-const FILES: usize = 200;
+const MAX_FILES: usize = 200;
 
 /// A rule file that can be used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,14 +39,18 @@ impl OwnRule {
 ///
 /// # Errors
 /// When the forge does not answer.
-pub(super) async fn read(deps: &ReviewDeps, range: &Range) -> Result<(Vec<OwnRule>, Vec<Finding>)> {
-    let files = deps.forge.base_folder(range, OwnRule::FOLDER, FILE_BYTES).await?;
+pub(super) async fn read(change: &dyn Change) -> Result<(Vec<OwnRule>, Vec<Finding>)> {
+    let files = change.base_folder(OwnRule::FOLDER, MAX_FILE_BYTES).await?;
     let mut rules = Ruleset::built_in();
     let (mut sound, mut findings) = (Vec::new(), Vec::new());
     for (path, content) in files.into_iter().filter(|(path, _)| OwnRule::is_file(path)) {
         match content {
-            _ if sound.len() >= FILES => {
-                findings.push(bad(&path, 0, &format!("there are more than {FILES} rule files")));
+            _ if sound.len() >= MAX_FILES => {
+                findings.push(bad(
+                    &path,
+                    0,
+                    &format!("there are more than {MAX_FILES} rule files"),
+                ));
             }
             Content::Text { text, .. } => {
                 let text = secrets::mask(text).text;
@@ -84,5 +88,5 @@ fn broken(error: RuleError) -> Fault {
 
 fn bad(path: &str, line: u32, cause: &str) -> Finding {
     let after = "The review ran without this rule; `verdict rules test` tries it.";
-    complaint("bad-rule", path, "A rule of this repository cannot be used", line, cause, after)
+    diagnostic("bad-rule", path, "A rule of this repository cannot be used", line, cause, after)
 }

@@ -1,19 +1,56 @@
-//! The last node: where the review goes.
-//!
-//! A local review goes nowhere: it stays in the run, which is durable already, and is shown on
-//! request. A forge that takes reviews gets its own variant of [`Published`] here, with intent,
-//! call and reconciliation.
+//! The last node: where the review goes. The forge's publisher decides; a fork of a run publishes
+//! nowhere unless it was told to.
 
-use super::state::{Published, ReviewState};
-use crate::base::{Fault, Result};
+use super::{
+    report::{self, ReportContext},
+    state::ReviewState,
+};
+use crate::{
+    analysis::{Finding, Side},
+    base::{Fault, Result},
+    forge::{Comment, Forges, Publication, PublishContext, Published},
+    graph::RunInfo,
+};
 
 /// Publishes what the judge left.
 ///
 /// # Errors
-/// When there is no judgement to publish.
-pub fn publish(state: &ReviewState) -> Result<Published> {
-    match state.judgement {
-        Some(_) => Ok(Published::InRun),
-        None => Err(Fault::permanent("there is no judgement to publish")),
+/// When there is no judgement to publish, or the forge does not take it.
+pub async fn publish(
+    forges: &Forges,
+    run: &RunInfo,
+    state: &ReviewState,
+    (idempotency_key, attempt): (String, u32),
+) -> Result<Published> {
+    if state.judgement.is_none() {
+        return Err(Fault::permanent("there is no judgement to publish"));
+    }
+    if run.forked.as_ref().is_some_and(|fork| !fork.publish) {
+        return Ok(Published::InRun);
+    }
+    let context = PublishContext { idempotency_key, fork: run.forked.is_some(), attempt };
+    let publisher = forges.publisher(&state.target)?;
+    publisher.publish(&context, &publication(run, state)).await
+}
+
+fn publication(run: &RunInfo, state: &ReviewState) -> Publication {
+    let context = ReportContext { run: run.id.to_string(), ..ReportContext::default() };
+    Publication {
+        target: state.target.clone(),
+        run: context.run.clone(),
+        verdict: report::verdict(state),
+        summary: report::markdown(state, &context),
+        comments: report::findings(state).into_iter().map(comment).collect(),
+    }
+}
+
+fn comment(finding: &Finding) -> Comment {
+    Comment {
+        fingerprint: finding.fingerprint.clone(),
+        path: finding.path.clone(),
+        on_base: finding.side == Side::Left,
+        lines: (!finding.is_whole_file()).then_some((finding.start_line, finding.end_line)),
+        body: format!("{}\n\n{}", finding.title, finding.body),
+        suggestion: finding.suggestion.clone(),
     }
 }

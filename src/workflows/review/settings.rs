@@ -28,8 +28,9 @@ pub const FILE: &str = ".verdict.toml";
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// The agents that run.
-    pub agents: Vec<Category>,
+    /// The ids of the agents that run; all of them when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agents: Option<Vec<String>>,
     /// Only paths that match one of these are reviewed; empty for all.
     pub include: Vec<String>,
     /// Paths that match one of these are not.
@@ -77,7 +78,7 @@ impl From<Weight> for String {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            agents: Category::ALL.to_vec(),
+            agents: None,
             include: Vec::new(),
             ignore: Vec::new(),
             min_severity: Severity::Low,
@@ -96,16 +97,16 @@ struct File {
 }
 
 impl Settings {
-    /// Reads a settings file.
+    /// Reads a settings file, which may name these agents.
     ///
     /// # Errors
     /// Line and reason.
-    pub fn parse(text: &str) -> Result<Self, Problem> {
+    pub fn parse(text: &str, agents: &[&str]) -> Result<Self, Problem> {
         let file: File = toml::from_str(text).map_err(|error| Problem {
             line: error.span().map_or(0, |span| line_of(text, span.start)),
             cause: match error.message().trim() {
                 "" => "this is not TOML; a value may be missing".to_owned(),
-                said => said.to_owned(),
+                message => message.to_owned(),
             },
         })?;
         let settings = file.review;
@@ -115,7 +116,39 @@ impl Settings {
                 cause: format!("{key}: {cause}"),
             })?;
         }
-        Ok(settings)
+        let named = settings.agents.iter().flatten();
+        match named.into_iter().find(|id| !agents.contains(&id.as_str())) {
+            None => Ok(settings),
+            Some(unknown) => Err(Problem {
+                line: line_with(text, unknown),
+                cause: format!(
+                    "unknown variant `{unknown}`, expected one of `{}`",
+                    agents.join("`, `")
+                ),
+            }),
+        }
+    }
+
+    /// Whether an agent is to run.
+    pub fn wants(&self, agent: &str) -> bool {
+        self.agents.as_ref().is_none_or(|ids| ids.iter().any(|id| id == agent))
+    }
+
+    /// Whether a path is to be reviewed.
+    ///
+    /// # Errors
+    /// The first pattern that is none; [`Settings::parse`] lets none through.
+    pub fn paths(&self) -> Result<impl Fn(&str) -> Result<(), &'static str> + use<>, String> {
+        let (include, ignore) = (globs::compile(&self.include)?, globs::compile(&self.ignore)?);
+        Ok(move |path: &str| {
+            if !include.is_empty() && !include.is_match(path) {
+                Err("not included by the settings")
+            } else if ignore.is_match(path) {
+                Err("ignored by the settings")
+            } else {
+                Ok(())
+            }
+        })
     }
 }
 
@@ -130,10 +163,10 @@ pub struct Problem {
 
 impl Settings {
     /// A problem for each rule that is named here and that `known` does not know.
-    pub fn strangers(&self, text: &str, known: impl Fn(&str) -> bool) -> Vec<Problem> {
+    pub fn unknown_rules(&self, text: &str, known: impl Fn(&str) -> bool) -> Vec<Problem> {
         let unknown = self.rules.keys().filter(|id| !known(id));
         let problem = |id: &String| Problem {
-            line: text.lines().position(|l| l.contains(id.as_str())).map_or(0, one_up),
+            line: line_with(text, id),
             cause: format!("rules: there is no rule `{id}`"),
         };
         unknown.map(problem).collect()
@@ -141,7 +174,7 @@ impl Settings {
 }
 
 /// A finding about a file that tells verdict what to do, which the change need not touch.
-pub(super) fn complaint(
+pub(super) fn diagnostic(
     rule: &str,
     path: &str,
     title: &str,
@@ -152,7 +185,7 @@ pub(super) fn complaint(
     let place = if line == 0 { String::new() } else { format!("line {line}: ") };
     Finding {
         fingerprint: String::new(),
-        agent: Category::Pattern,
+        agent: Category::Pattern.into(),
         rule: rule.to_owned(),
         path: path.to_owned(),
         side: Side::Left,
@@ -166,6 +199,11 @@ pub(super) fn complaint(
         quote: String::new(),
         source: Source::Verdict,
     }
+}
+
+/// The first line that holds `word`, 0 when none does.
+fn line_with(text: &str, word: &str) -> u32 {
+    text.lines().position(|line| line.contains(word)).map_or(0, one_up)
 }
 
 fn line_of(text: &str, offset: usize) -> u32 {

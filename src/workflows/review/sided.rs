@@ -1,112 +1,144 @@
-//! The checks of both sides over the whole change: the findings in each file, calls left behind in
-//! other files; lock files by `lock_files.rs`.
+//! The checks of the change as a whole: lock files, manifests and calls left behind. They are part
+//! of one task of the agent that their findings belong to.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use futures_util::future::join_all;
 
-use super::{
-    deps::ReviewDeps,
-    ingest::listening,
-    lock_files::lock_files,
-    settings::Settings,
-    state::ReviewFile,
-    texts::{batches, masked},
-};
+use super::{agents::AgentContext, lock_files::lock_files, reader::Analysed};
 use crate::{
     analysis::{
-        Finding,
-        sides::{
-            Checked,
-            cross_file::{Callees, Suspect},
-        },
+        Finding, changes,
+        sides::cross_file::{Callees, Suspect},
     },
-    base::Result,
-    forge::{EntryKind, FileChange, Range},
+    base::{Fault, Result},
+    forge::{EntryKind, FileChange},
 };
 
-/// The findings that need both sides of the diff, of the agents that are on.
-///
-/// # Errors
-/// When the forge does not answer.
-pub(super) async fn both_sides(
-    deps: &ReviewDeps,
-    range: &Range,
-    settings: &Settings,
-    files: &[ReviewFile],
-    checked: &[&Checked],
-) -> Result<Vec<Finding>> {
-    let changes: Vec<&FileChange> = files.iter().map(|f| &f.change).collect();
-    let mut findings: Vec<Finding> =
-        checked.iter().flat_map(|c| c.findings.iter().cloned()).collect();
-    findings.extend(lock_files(deps, range, &changes).await?);
-    if let Some(callees) = Callees::of(checked.iter().copied()) {
-        let read = files.iter().filter(|f| f.read && f.skipped.is_none()).map(|f| &f.change);
-        findings.extend(callers(deps, range, callees, &read.collect::<Vec<_>>(), &changes).await?);
-    }
-    let listens = listening(settings);
-    findings.retain(|f| settings.agents.contains(&f.agent) && listens(&f.path));
-    Ok(findings)
+/// A change with the analysis of all its files.
+pub(super) struct WholeChange<'a> {
+    ctx: &'a AgentContext<'a>,
+    /// Every changed file.
+    changes: Vec<&'a FileChange>,
+    /// Those that were to be analysed.
+    analysed: Vec<(&'a FileChange, Arc<Analysed>)>,
 }
 
-/// Calls left behind in other files than what they call. Only those that may hold one are read
-/// again, a few at a time.
-async fn callers(
-    deps: &ReviewDeps,
-    range: &Range,
-    callees: Callees,
-    files: &[&FileChange],
-    changes: &[&FileChange],
-) -> Result<Vec<Finding>> {
-    let callees = Arc::new(callees);
-    let may = |c: &&FileChange| callees.may_be_called_in(&c.path);
-    let wanted: Vec<&FileChange> = files.iter().copied().filter(may).collect();
-    let mut findings = Vec::new();
-    for batch in batches(&wanted, &deps.limits) {
-        let texts = masked(deps, range, batch).await?;
-        for suspect in join_all(batch.iter().map(|file| calls(deps, &callees, file, &texts)))
-            .await
-            .into_iter()
-            .flatten()
-        {
-            if !is_any_there(deps, range, changes, &suspect.rivals).await? {
-                findings.push(suspect.finding);
+impl<'a> WholeChange<'a> {
+    /// Waits for the analysis of all files, which the other tasks share.
+    ///
+    /// # Errors
+    /// When the forge does not answer.
+    pub(super) async fn of(ctx: &'a AgentContext<'a>) -> Result<Self> {
+        let mut analysed = Vec::new();
+        for chunk in ctx.change.plan.of(ctx.agent) {
+            analysed.extend(ctx.analysed(chunk).await?);
+        }
+        let changes = ctx.change.files.iter().map(|f| &f.change).collect();
+        Ok(Self { ctx, changes, analysed })
+    }
+
+    /// Of these findings those that this agent is to report.
+    ///
+    /// # Errors
+    /// When the settings cannot be used.
+    pub(super) fn own(&self, mut findings: Vec<Finding>) -> Result<Vec<Finding>> {
+        let paths = self.ctx.change.settings.paths().map_err(Fault::permanent)?;
+        findings.retain(|f| f.agent == self.ctx.agent && paths(&f.path).is_ok());
+        Ok(findings)
+    }
+
+    /// A finding for each manifest whose lock file stands on the base side and is not in the change.
+    ///
+    /// # Errors
+    /// When the forge does not answer.
+    pub(super) async fn manifests_left_behind(&self) -> Result<Vec<Finding>> {
+        let paths = |c: &&'a FileChange| [Some(c.path.as_str()), c.old_path.as_deref()];
+        let changed: HashSet<&str> = self.changes.iter().flat_map(paths).flatten().collect();
+        let left = |locks: &Vec<String>| !locks.iter().any(|lock| changed.contains(lock.as_str()));
+        let manifests = self.analysed.iter().map(|(file, analysed)| (&file.path, &analysed.locks));
+        let manifests: Vec<(&String, &Vec<String>)> =
+            manifests.filter(|(_, locks)| !locks.is_empty() && left(locks)).collect();
+        let there = self.base_has(manifests.iter().flat_map(|(_, locks)| locks.iter())).await?;
+        let findings = manifests.iter().filter_map(|(manifest, locks)| {
+            let lock = locks.iter().find(|lock| there.contains(*lock))?;
+            Some(changes::lock_left_behind(manifest, lock))
+        });
+        Ok(findings.collect())
+    }
+
+    /// Those of `paths` at which a file stands on the base side.
+    async fn base_has(&self, paths: impl Iterator<Item = &String>) -> Result<HashSet<String>> {
+        let paths: Vec<String> = paths.cloned().collect();
+        if paths.is_empty() {
+            return Ok(HashSet::new());
+        }
+        let there = self.ctx.reader.change().exists(&paths).await?;
+        Ok(paths.into_iter().zip(there).filter(|(_, there)| *there).map(|(path, _)| path).collect())
+    }
+
+    /// As [`lock_files`].
+    ///
+    /// # Errors
+    /// When the forge does not answer.
+    pub(super) async fn lock_files(&self) -> Result<Vec<Finding>> {
+        lock_files(self.ctx.reader.change(), &self.changes).await
+    }
+
+    /// Calls left behind in other files than what they call. Only those that may hold one are read
+    /// again, a few at a time.
+    ///
+    /// # Errors
+    /// When the forge does not answer.
+    pub(super) async fn callers(&self) -> Result<Vec<Finding>> {
+        let Some(callees) =
+            Callees::of(self.analysed.iter().flat_map(|(_, a)| &a.changed)).map(Arc::new)
+        else {
+            return Ok(Vec::new());
+        };
+        let read = self.analysed.iter().filter(|(_, analysed)| analysed.skipped.is_none());
+        let may = |c: &&FileChange| callees.may_be_called_in(&c.path);
+        let wanted: Vec<&FileChange> = read.map(|(file, _)| *file).filter(may).collect();
+        let mut findings = Vec::new();
+        for batch in self.ctx.reader.batches(&wanted) {
+            let texts = self.ctx.reader.texts(batch).await?;
+            let found = join_all(batch.iter().map(|file| self.calls(&callees, file, &texts)));
+            for suspect in found.await.into_iter().flatten() {
+                if !self.is_any_there(&suspect.rivals).await? {
+                    findings.push(suspect.finding);
+                }
             }
         }
+        Ok(findings)
     }
-    Ok(findings)
-}
 
-/// The calls left behind in one file, found off the async threads. A crash of a parser finds none:
-/// it has failed that file's reading before.
-async fn calls(
-    deps: &ReviewDeps,
-    callees: &Arc<Callees>,
-    file: &FileChange,
-    texts: &HashMap<String, String>,
-) -> Vec<Suspect> {
-    let Some(text) = texts.get(&file.path).cloned() else { return Vec::new() };
-    let Ok(_permit) = deps.processors.acquire().await else { return Vec::new() };
-    let (callees, path, added) = (callees.clone(), file.path.clone(), file.added().collect());
-    let work = tokio::task::spawn_blocking(move || callees.check(&path, &text, &added));
-    work.await.unwrap_or_default()
-}
+    /// The calls left behind in one file. A crash of a parser finds none: it has failed that file's
+    /// analysis before.
+    async fn calls(
+        &self,
+        callees: &Arc<Callees>,
+        file: &FileChange,
+        texts: &HashMap<String, Arc<str>>,
+    ) -> Vec<Suspect> {
+        let Some(text) = texts.get(&file.path).cloned() else { return Vec::new() };
+        let (callees, path, added) = (callees.clone(), file.path.clone(), file.added().collect());
+        let found = self.ctx.reader.compute(move || callees.check(&path, &text, &added));
+        found.await.unwrap_or_default()
+    }
 
-/// Whether any of `paths` is there after the change.
-async fn is_any_there(
-    deps: &ReviewDeps,
-    range: &Range,
-    changes: &[&FileChange],
-    paths: &[String],
-) -> Result<bool> {
-    for path in paths {
-        let there = match changes.iter().find(|c| c.path == *path) {
-            Some(change) => change.head.kind != EntryKind::Absent,
-            None => deps.forge.base_file(range, path, 0).await?.is_some(),
-        };
-        if there {
-            return Ok(true);
+    /// Whether any of `paths` is there after the change.
+    async fn is_any_there(&self, paths: &[String]) -> Result<bool> {
+        let mut untouched = Vec::new();
+        for path in paths {
+            match self.changes.iter().find(|c| c.path == *path) {
+                Some(change) if change.head.kind != EntryKind::Absent => return Ok(true),
+                Some(_) => {}
+                None => untouched.push(path),
+            }
         }
+        Ok(!self.base_has(untouched.into_iter()).await?.is_empty())
     }
-    Ok(false)
 }

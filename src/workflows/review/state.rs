@@ -1,17 +1,20 @@
 //! What a review knows, as it is kept in the run.
 //!
 //! The state holds no content: for each file its object ids and the touched lines. Whoever needs
-//! a text reads it by object id and masks it anew ([`super::texts`] does both), so neither the
+//! a text reads it by object id and masks it anew ([`super::reader`] does both), so neither the
 //! store nor a log can hold a secret, and the state stays small however large the change is.
+//!
+//! Version 2 of the workflow. Runs of version 1 load, too: their change has no plan, since each
+//! agent had one task, and names its two commits once more.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt, str::FromStr};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
-use super::{input::Target, judge::Judgement, own_rules::OwnRule, settings::Settings};
+use super::{judge::Judgement, own_rules::OwnRule, plan::Plan, settings::Settings};
 use crate::{
-    analysis::{Category, Finding},
-    forge::{FileChange, Range},
+    analysis::Finding,
+    forge::{FileChange, Published, Target},
     graph::{Invalid, State},
 };
 
@@ -22,12 +25,55 @@ pub struct ReviewState {
     pub target: Target,
     /// What ingest found; absent before.
     pub ingested: Option<Ingested>,
-    /// What each agent reported.
-    pub agents: BTreeMap<Category, AgentReport>,
+    /// What each task of each agent reported.
+    pub agents: BTreeMap<ReportKey, AgentReport>,
     /// What the judge decided; absent before.
     pub judgement: Option<Judgement>,
     /// Where it went; absent before.
     pub published: Option<Published>,
+}
+
+/// Names a report: the agent's id, and the number of the chunk. Written as `style` for the first,
+/// `style#1` for the next.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ReportKey {
+    /// The agent's id.
+    pub agent: String,
+    /// Which of its chunks, from 0.
+    pub chunk: u32,
+}
+
+impl fmt::Display for ReportKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.chunk {
+            0 => f.write_str(&self.agent),
+            chunk => write!(f, "{}#{chunk}", self.agent),
+        }
+    }
+}
+
+impl FromStr for ReportKey {
+    type Err = std::num::ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (agent, chunk) = match text.split_once('#') {
+            Some((agent, chunk)) => (agent, chunk.parse()?),
+            None => (text, 0),
+        };
+        Ok(Self { agent: agent.to_owned(), chunk })
+    }
+}
+
+impl Serialize for ReportKey {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for ReportKey {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        String::deserialize(from)?.parse().map_err(D::Error::custom)
+    }
 }
 
 /// What one node adds to the state.
@@ -36,7 +82,7 @@ pub struct ReviewState {
 pub enum ReviewUpdate {
     /// From `ingest`.
     Ingested(Ingested),
-    /// From an agent.
+    /// From a task of an agent.
     Agent(AgentReport),
     /// From `judge`.
     Judged(Judgement),
@@ -47,8 +93,6 @@ pub enum ReviewUpdate {
 /// The change as it will be reviewed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ingested {
-    /// The two object ids compared.
-    pub range: Range,
     /// The settings of the base side.
     pub settings: Settings,
     /// The repository's own rules, of the base side.
@@ -56,8 +100,11 @@ pub struct Ingested {
     pub rules: Vec<OwnRule>,
     /// Every changed path.
     pub files: Vec<ReviewFile>,
-    /// What ingest itself found: secrets, bad settings, file-level surprises.
+    /// What ingest itself found: secrets, bad settings, surprises about files as a whole.
     pub findings: Vec<Finding>,
+    /// Which agents review it, and in which chunks.
+    #[serde(default)]
+    pub plan: Plan,
 }
 
 /// A changed path and whether it will be read.
@@ -66,42 +113,59 @@ pub struct ReviewFile {
     /// The change.
     #[serde(flatten)]
     pub change: FileChange,
-    /// Whether its text was looked at.
+    /// Whether its text was read.
     pub read: bool,
-    /// Why no agent reads it; absent when they do.
+    /// Why no agent reviews it; absent when they do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
     /// Something a reader should know though it was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// How many more secrets of a kind there were than are kept.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub left_out: u64,
 }
 
 impl ReviewFile {
+    /// Whether agents are to review it.
+    pub fn is_readable(&self) -> bool {
+        self.read && self.skipped.is_none()
+    }
+
     /// How many lines of the head the change touches.
     pub fn touched(&self) -> u64 {
         self.change.added().map(|r| u64::from(r.end() - r.start()) + 1).sum()
     }
 }
 
-/// What one agent did.
+/// What one task of an agent did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AgentReport {
-    /// Which agent.
-    pub agent: Category,
+    /// The agent's id.
+    pub agent: String,
+    /// Which of its chunks, from 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub chunk: u32,
     /// How it went.
     pub outcome: Outcome,
     /// What it found.
     pub findings: Vec<Finding>,
-    /// Paths it could not read, each with the reason.
+    /// Paths it could not review, each with the reason.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub unread: BTreeMap<String, String>,
+    /// Paths it did not review on purpose, each with the reason.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub skipped: BTreeMap<String, String>,
+    /// How many more findings of a rule there were than are kept, by path.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub left_out: BTreeMap<String, u64>,
 }
 
-/// How an agent ended.
+/// How a task of an agent ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// It looked at everything it should.
+    /// It reviewed everything it should.
     Done,
     /// The settings turned it off.
     Off,
@@ -109,13 +173,8 @@ pub enum Outcome {
     Failed(String),
 }
 
-/// Where a review went.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Published {
-    /// It stays in the run, to be shown on request.
-    InRun,
+fn is_zero<N: PartialEq + Default>(number: &N) -> bool {
+    *number == N::default()
 }
 
 impl State for ReviewState {
@@ -144,7 +203,8 @@ impl State for ReviewState {
         match update {
             ReviewUpdate::Ingested(ingested) => self.ingested = Some(ingested),
             ReviewUpdate::Agent(report) => {
-                self.agents.insert(report.agent, report);
+                let key = ReportKey { agent: report.agent.clone(), chunk: report.chunk };
+                self.agents.insert(key, report);
             }
             ReviewUpdate::Judged(judgement) => self.judgement = Some(judgement),
             ReviewUpdate::Published(published) => self.published = Some(published),

@@ -65,7 +65,7 @@ impl Head<'_> {
         };
         Finding {
             fingerprint: String::new(),
-            agent: check.category,
+            agent: check.category.into(),
             rule: check.id.to_owned(),
             path: self.path.to_owned(),
             side: Side::Right,

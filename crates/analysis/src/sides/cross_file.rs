@@ -10,7 +10,6 @@ use std::collections::{HashMap, HashSet};
 use ast_grep_language::SupportLang as S;
 
 use super::{
-    Checked,
     callers::{INFO, class_of, confidence, message, signatures},
     compared::{Compared, FunctionPair, Head},
     imports::{self, Binding, Import},
@@ -149,8 +148,8 @@ pub struct Callees(Vec<ChangedSignature>);
 
 impl Callees {
     /// Those of all files; `None` when there are none.
-    pub fn of<'l>(checked: impl Iterator<Item = &'l Checked>) -> Option<Self> {
-        let mut single: Vec<ChangedSignature> = checked.flat_map(|c| c.changed.clone()).collect();
+    pub fn of<'c>(changed: impl Iterator<Item = &'c ChangedSignature>) -> Option<Self> {
+        let mut single: Vec<ChangedSignature> = changed.cloned().collect();
         // Two with the same full name: the target is not certain.
         let mut named: HashMap<String, usize> = HashMap::new();
         for full in single.iter().map(|c| &c.full).filter(|f| !f.is_empty()) {

@@ -193,7 +193,8 @@ impl<S: State, D: std::marker::Send + Sync + 'static> Execution<S, D> {
     async fn take(&mut self, answered: Answered<S>) -> Halt<bool> {
         let Answered { index, attempts, took, result } = answered;
         let (step, tasks) = self.machine.tasks();
-        let name = tasks[index as usize].node.clone();
+        let task = tasks[index as usize].clone();
+        let name = task.node.clone();
         let (command, fault) = match result {
             Ok(command) => match self.check(&name, &command) {
                 Ok(()) => (Some(command), None),
@@ -213,7 +214,7 @@ impl<S: State, D: std::marker::Send + Sync + 'static> Execution<S, D> {
             }
         };
         let (command, cancels) = match (&fault, command) {
-            (Some(fault), None) => self.instead(&name, fault),
+            (Some(fault), None) => self.instead(&task, fault),
             (_, command) => (command, false),
         };
         let us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
@@ -235,13 +236,13 @@ impl<S: State, D: std::marker::Send + Sync + 'static> Execution<S, D> {
         }
     }
 
-    /// What a failed node's policy puts in its place, and whether its siblings are cancelled.
-    fn instead(&self, node: &str, fault: &Fault) -> (Option<Command<S::Update>>, bool) {
-        let Some(node) = self.graph.nodes.get(node) else { return (None, false) };
+    /// What its node's policy puts in a failed task's place, and whether its siblings are cancelled.
+    fn instead(&self, task: &Send, fault: &Fault) -> (Option<Command<S::Update>>, bool) {
+        let Some(node) = self.graph.nodes.get(&task.node) else { return (None, false) };
         match &node.on_error {
             OnError::Fail => (None, node.cancels_siblings),
             OnError::Continue(update) => {
-                let command = Command::from(update(fault));
+                let command = Command::from(update(task, fault));
                 let valid = self.check(&node.name, &command).is_ok();
                 (valid.then_some(command), false)
             }

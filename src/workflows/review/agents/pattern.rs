@@ -1,7 +1,20 @@
-//! Habits that end badly: swallowed errors, debugging aids, surprising files.
+//! Habits that end badly: swallowed errors, debugging aids.
 
-use super::Agent;
-use crate::analysis::Category;
+use async_trait::async_trait;
+
+use super::{Agent, AgentContext, Chunk, ChunkReport};
+use crate::{analysis::Category, base::Result, workflows::review::sided::WholeChange};
 
 /// The pattern agent.
-pub const AGENT: Agent = Agent { category: Category::Pattern, purpose: "habits that end badly" };
+pub(super) struct Pattern;
+
+#[async_trait]
+impl Agent for Pattern {
+    fn id(&self) -> &'static str {
+        Category::Pattern.word()
+    }
+
+    async fn review(&self, ctx: &AgentContext<'_>, chunk: &Chunk) -> Result<ChunkReport> {
+        ctx.category(chunk).await
+    }
+}

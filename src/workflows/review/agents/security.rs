@@ -1,7 +1,20 @@
-//! Whom it exposes: injection, unchecked certificates, hidden characters, secrets.
+//! Whom it exposes: injection, unchecked certificates, hidden characters.
 
-use super::Agent;
-use crate::analysis::Category;
+use async_trait::async_trait;
+
+use super::{Agent, AgentContext, Chunk, ChunkReport};
+use crate::{analysis::Category, base::Result, workflows::review::sided::WholeChange};
 
 /// The security agent.
-pub const AGENT: Agent = Agent { category: Category::Security, purpose: "whom it exposes" };
+pub(super) struct Security;
+
+#[async_trait]
+impl Agent for Security {
+    fn id(&self) -> &'static str {
+        Category::Security.word()
+    }
+
+    async fn review(&self, ctx: &AgentContext<'_>, chunk: &Chunk) -> Result<ChunkReport> {
+        ctx.category(chunk).await
+    }
+}

@@ -9,13 +9,14 @@ use std::{
 use super::findings;
 use crate::{
     analysis::{Finding, Lines, Side},
-    forge::{FileChange, Forge},
-    workflows::review::{Limits, ReviewDeps, state::ReviewState, texts},
+    base::Result,
+    forge::{FileChange, Forges},
+    workflows::review::{Limits, ReviewDeps, state::ReviewState},
 };
 
 /// Masked texts of the head, by path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Code(HashMap<String, String>);
+pub struct Code(HashMap<String, Arc<str>>);
 
 /// What a suggestion takes away and what it puts there.
 #[derive(Debug, PartialEq, Eq)]
@@ -29,7 +30,7 @@ pub(super) struct Fix<'a> {
 impl Code {
     /// Reads the files whose findings are about more than the line they quote. What cannot be read
     /// is shown without: a review is not lost because its repository is.
-    pub async fn read(forge: Arc<dyn Forge>, state: &ReviewState) -> Self {
+    pub async fn read(forges: &Forges, state: &ReviewState) -> Self {
         let wanted: HashSet<&str> = findings(state)
             .into_iter()
             .filter(|f| f.side == Side::Right && f.end_line > f.start_line)
@@ -40,8 +41,7 @@ impl Code {
         };
         let files = change.files.iter().map(|f| &f.change);
         let files: Vec<&FileChange> = files.filter(|f| wanted.contains(f.path.as_str())).collect();
-        let Ok(deps) = ReviewDeps::new(forge, Limits::default()) else { return Self::default() };
-        Self(texts::masked(&deps, &change.range, &files).await.unwrap_or_default())
+        Self(texts(forges, state, &files).await.unwrap_or_default())
     }
 
     /// The lines of a finding: all of them, or only the one it quotes; none of a whole file.
@@ -68,6 +68,20 @@ impl Code {
         let same = |first: &&str| first.trim().starts_with(finding.quote.trim());
         here.filter(|lines| finding.side == Side::Right && lines.first().is_some_and(same))
     }
+}
+
+async fn texts(
+    forges: &Forges,
+    state: &ReviewState,
+    files: &[&FileChange],
+) -> Result<HashMap<String, Arc<str>>> {
+    let deps = ReviewDeps::new(forges.clone(), Limits::default())?;
+    let reader = deps.open(&state.target).await?;
+    let mut texts = HashMap::new();
+    for batch in reader.batches(files) {
+        texts.extend(reader.texts(batch).await?);
+    }
+    Ok(texts)
 }
 
 impl<'a> Fix<'a> {

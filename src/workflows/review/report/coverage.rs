@@ -1,18 +1,15 @@
-//! What was looked at, per file and agent.
+//! What was reviewed, per file and agent.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::{
-    analysis::Category,
-    workflows::review::state::{Outcome, ReviewFile, ReviewState},
-};
+use crate::workflows::review::state::{AgentReport, Ingested, Outcome, ReviewFile, ReviewState};
 
-/// Whether something was looked at.
+/// Whether something was reviewed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Looked {
+pub enum Checked {
     /// It was.
     Done,
     /// It was not, on purpose.
@@ -27,45 +24,79 @@ pub struct Coverage {
     /// The path.
     pub path: String,
     /// The worst of its agents.
-    pub status: Looked,
-    /// Why it was not looked at, or what to know though it was.
+    pub status: Checked,
+    /// Why it was not reviewed, or what to know though it was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Lines the change touches.
     pub lines: u64,
     /// By agent.
-    pub agents: BTreeMap<&'static str, Looked>,
+    pub agents: BTreeMap<String, Checked>,
 }
 
 /// Every changed path, in the order of the change.
 pub fn coverage(state: &ReviewState) -> Vec<Coverage> {
-    let files = state.ingested.iter().flat_map(|i| &i.files);
-    files.map(|file| of_file(state, file)).collect()
+    let Some(change) = &state.ingested else { return Vec::new() };
+    let files = change.files.iter().enumerate();
+    files.map(|(at, file)| of_file(state, change, (at, file))).collect()
 }
 
-fn of_file(state: &ReviewState, file: &ReviewFile) -> Coverage {
+fn of_file(state: &ReviewState, change: &Ingested, (at, file): (usize, &ReviewFile)) -> Coverage {
+    let path = &file.change.path;
     let mut agents = BTreeMap::new();
-    let mut reason = file.skipped.clone().or_else(|| file.note.clone());
-    for category in Category::ALL {
-        let (looked, why) = of_agent(state, file, *category);
+    let (mut reason, mut left_out) = (file.skipped.clone(), file.left_out);
+    for agent in change.plan.agents() {
+        let report = report_of(state, change, agent, at);
+        left_out += report.and_then(|r| r.left_out.get(path)).copied().unwrap_or_default();
+        let (checked, why) = of_agent(file, agent, report);
         reason = reason.or(why);
-        agents.insert(category.word(), looked);
+        agents.insert(agent.to_owned(), checked);
     }
-    let worst = agents.values().filter(|l| **l == Looked::Failed).max();
+    let worst = agents.values().filter(|l| **l == Checked::Failed).max();
     let best = agents.values().min();
-    let status = worst.or(best).copied().unwrap_or(Looked::Skipped);
-    Coverage { path: file.change.path.clone(), status, reason, lines: file.touched(), agents }
+    let status = worst.or(best).copied().unwrap_or(Checked::Skipped);
+    let reason = reason.or_else(|| note(file, left_out));
+    Coverage { path: path.clone(), status, reason, lines: file.touched(), agents }
 }
 
-fn of_agent(state: &ReviewState, file: &ReviewFile, agent: Category) -> (Looked, Option<String>) {
+/// What a reader should know of a file that was reviewed.
+fn note(file: &ReviewFile, left_out: u64) -> Option<String> {
+    let more = format!("{left_out} more findings of rules that found 500 before");
+    let notes: Vec<String> =
+        file.note.iter().cloned().chain((left_out > 0).then_some(more)).collect();
+    (!notes.is_empty()).then(|| notes.join("; "))
+}
+
+/// The report of the task of `agent` that the file at this place belongs to.
+fn report_of<'s>(
+    state: &'s ReviewState,
+    change: &Ingested,
+    agent: &str,
+    at: usize,
+) -> Option<&'s AgentReport> {
+    let at = u32::try_from(at).unwrap_or(u32::MAX - 1);
+    let number = change.plan.of(agent).iter().position(|chunk| chunk.files.contains(&at))?;
+    let mut reports = state.agents.values();
+    reports.find(|r| r.agent == agent && usize::try_from(r.chunk) == Ok(number))
+}
+
+fn of_agent(
+    file: &ReviewFile,
+    agent: &str,
+    report: Option<&AgentReport>,
+) -> (Checked, Option<String>) {
     if file.skipped.is_some() {
-        return (Looked::Skipped, None);
+        return (Checked::Skipped, None);
     }
-    match state.agents.get(&agent).map(|r| (&r.outcome, r.unread.get(&file.change.path))) {
-        None => (Looked::Failed, Some(format!("{agent} did not run"))),
-        Some((Outcome::Off, _)) => (Looked::Skipped, None),
-        Some((Outcome::Failed(why), _)) => (Looked::Failed, Some(format!("{agent}: {why}"))),
-        Some((Outcome::Done, Some(why))) => (Looked::Failed, Some(why.clone())),
-        Some((Outcome::Done, None)) => (Looked::Done, None),
+    let Some(report) = report else {
+        return (Checked::Failed, Some(format!("{agent} did not run")));
+    };
+    let path = &file.change.path;
+    match (&report.outcome, report.unread.get(path), report.skipped.get(path)) {
+        (Outcome::Off, ..) => (Checked::Skipped, None),
+        (Outcome::Failed(why), ..) => (Checked::Failed, Some(format!("{agent}: {why}"))),
+        (Outcome::Done, Some(why), _) => (Checked::Failed, Some(why.clone())),
+        (Outcome::Done, None, Some(why)) => (Checked::Skipped, Some(why.clone())),
+        (Outcome::Done, None, None) => (Checked::Done, None),
     }
 }

@@ -4,14 +4,14 @@
 //!
 //! A finding about the base side has no line: the lines shown are those of the head.
 
-use super::{About, findings, missing, tame};
+use super::{ReportContext, findings, missing, tame};
 use crate::{
     analysis::{Finding, Severity, Side},
     workflows::review::state::ReviewState,
 };
 
 /// The review as workflow commands, most important first: GitHub shows ten of a level per step.
-pub fn github(state: &ReviewState, about: &About) -> String {
+pub fn github(state: &ReviewState, about: &ReportContext) -> String {
     let mut out = String::new();
     if let Some(error) = &about.error {
         out.push_str(&command("error", &[("title", "The review failed".to_owned())], error));

@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use super::{About, Coverage, coverage, findings, verdict};
+use super::{Coverage, ReportContext, coverage, findings, verdict};
 use crate::{
-    analysis::{Category, Confidence, Finding, Severity, Side, Source},
+    analysis::{Confidence, Finding, Severity, Side, Source},
     workflows::review::{judge::LeftOut, state::ReviewState},
 };
 
@@ -30,7 +30,7 @@ struct Shown<'a> {
     end_line: u32,
     severity: Severity,
     confidence: Confidence,
-    agent: Category,
+    agent: &'a str,
     rule: &'a str,
     title: &'a str,
     body: &'a str,
@@ -41,13 +41,12 @@ struct Shown<'a> {
 }
 
 /// The review as JSON, with a newline at the end.
-pub fn json(state: &ReviewState, about: &About) -> String {
-    let range = state.ingested.as_ref().map(|i| &i.range);
+pub fn json(state: &ReviewState, about: &ReportContext) -> String {
     let judgement = state.judgement.as_ref();
     let report = Report {
         run: &about.run,
-        base: range.map_or(&state.target.range().base, |r| &r.base),
-        head: range.map_or(&state.target.range().head, |r| &r.head),
+        base: &state.target.base,
+        head: &state.target.head,
         verdict: verdict(state),
         findings: findings(state).into_iter().map(shown).collect(),
         left_out: judgement.map(|j| j.left_out).unwrap_or_default(),
@@ -69,7 +68,7 @@ fn shown(finding: &Finding) -> Shown<'_> {
         end_line: finding.end_line,
         severity: finding.severity,
         confidence: finding.confidence,
-        agent: finding.agent,
+        agent: &finding.agent,
         rule: &finding.rule,
         title: &finding.title,
         body: &finding.body,

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use super::{
-    About, Coverage, Looked, counted, counts_of, coverage, covered,
+    Checked, Coverage, ReportContext, counted, counts_of, coverage, covered,
     escape::{block, cell, code, prose, sentence},
     findings, missing, verdict,
 };
@@ -23,7 +23,7 @@ const REST: usize = 7_000;
 const LINES: usize = 20;
 
 /// The review as Markdown.
-pub fn markdown(state: &ReviewState, about: &About) -> String {
+pub fn markdown(state: &ReviewState, about: &ReportContext) -> String {
     let mut out = head(state, about);
     let shown = findings(state);
     let mut left = 0;
@@ -59,7 +59,7 @@ fn line(out: &mut String, text: impl std::fmt::Display) {
     let _ = writeln!(out, "{text}");
 }
 
-fn head(state: &ReviewState, about: &About) -> String {
+fn head(state: &ReviewState, about: &ReportContext) -> String {
     let word = match verdict(state) {
         "clean" => "nothing to say",
         "comments" => "comments",
@@ -91,7 +91,7 @@ fn by_file<'a>(findings: &[&'a Finding]) -> Vec<(&'a str, Vec<&'a Finding>)> {
     files
 }
 
-fn written(finding: &Finding, about: &About) -> String {
+fn written(finding: &Finding, about: &ReportContext) -> String {
     let mut out = String::new();
     let title = sentence(&finding.title);
     line(&mut out, format_args!("#### {} · {}{title}\n", finding.severity, place(finding)));
@@ -167,9 +167,9 @@ fn table(state: &ReviewState, out: &mut String) {
 
 fn row(row: &Coverage) -> String {
     let status = match row.status {
-        Looked::Done => "reviewed",
-        Looked::Skipped => "skipped",
-        Looked::Failed => "**failed**",
+        Checked::Done => "reviewed",
+        Checked::Skipped => "skipped",
+        Checked::Failed => "**failed**",
     };
     let reason = row.reason.as_deref().unwrap_or_default();
     let breaks_out = reason.contains(['|', '\\', '`']);
@@ -191,12 +191,11 @@ fn capped(rows: impl Iterator<Item = String>, out: &mut String) -> usize {
     left
 }
 
-fn foot(state: &ReviewState, about: &About, out: &mut String) {
-    let range = state.ingested.as_ref().map_or(state.target.range(), |i| &i.range);
+fn foot(state: &ReviewState, about: &ReportContext, out: &mut String) {
     let short = |id: &str| id.chars().take(12).collect::<String>();
     let mut parts = vec![
         format!("verdict {}", env!("CARGO_PKG_VERSION")),
-        code(&format!("{}..{}", short(&range.base), short(&range.head))),
+        code(&format!("{}..{}", short(&state.target.base), short(&state.target.head))),
     ];
     if !about.run.is_empty() {
         parts.push(format!("run {}", code(&about.run)));

@@ -1,5 +1,5 @@
 //! The finished review, for people and for programs. Pure: a state in, text out; only
-//! [`Code::read`] looks at the repository, before.
+//! [`Code::read`] reads from the forge, before.
 //!
 //! Everything shown was masked when it was read. What people see is also freed of control
 //! characters, so that no path or line of the change can move the cursor, and of whatever else
@@ -12,7 +12,7 @@
 //! | `markdown.rs`, `escape.rs` | for a comment on a pull request |
 //! | `sarif/` | for code scanning: SARIF 2.1.0 |
 //! | `github.rs` | for the log of a GitHub workflow: annotations |
-//! | `coverage.rs` | what was looked at |
+//! | `coverage.rs` | what was reviewed |
 //! | `code.rs` | the lines that findings are about |
 
 mod code;
@@ -24,10 +24,10 @@ mod markdown;
 mod sarif;
 mod text;
 
-use std::{collections::BTreeMap, fmt, str::FromStr, sync::Arc};
+use std::{collections::BTreeMap, fmt, str::FromStr};
 
 pub use code::Code;
-pub use coverage::{Coverage, Looked, coverage};
+pub use coverage::{Checked, Coverage, coverage};
 pub use github::github;
 pub use json::json;
 pub use markdown::markdown;
@@ -41,7 +41,7 @@ use super::state::ReviewState;
 use crate::{
     analysis::{Finding, Severity},
     base::{Fault, Result},
-    forge::Forge,
+    forge::Forges,
     graph::{RunId, Timings},
 };
 
@@ -87,9 +87,9 @@ pub struct UnknownFormat {
     word: String,
 }
 
-/// What is told beside the state.
+/// What a report shows beside the state.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct About {
+pub struct ReportContext {
     /// The run's id.
     pub run: String,
     /// Milliseconds: `total`, and by node.
@@ -106,11 +106,11 @@ pub struct About {
 #[derive(Debug, Clone)]
 pub struct Report {
     state: ReviewState,
-    about: About,
+    context: ReportContext,
 }
 
 impl Report {
-    /// Of a run, from its state as it is told outside the workflow.
+    /// Of a run, from its state as it is shown outside the workflow.
     ///
     /// # Errors
     /// If the state is no review's.
@@ -120,37 +120,38 @@ impl Report {
         let mut times: BTreeMap<String, f64> =
             timings.nodes.iter().map(|(node, ms)| (node.to_string(), *ms)).collect();
         times.insert("total".to_owned(), timings.total_ms);
-        let about = About { run: run.to_string(), timings: times, ..About::default() };
-        Ok(Self { state, about })
+        let context =
+            ReportContext { run: run.to_string(), timings: times, ..ReportContext::default() };
+        Ok(Self { state, context })
     }
 
     /// The same, of a run that failed for this reason.
     pub fn failed(mut self, error: Option<&str>) -> Self {
-        self.about.error = error.map(str::to_owned);
+        self.context.error = error.map(str::to_owned);
         self
     }
 
     /// The same, fit for so many columns.
     pub fn fit(mut self, width: Option<usize>) -> Self {
-        self.about.width = width;
+        self.context.width = width;
         self
     }
 
-    /// The same with the lines its findings are about, as far as `forge` still has them.
-    pub async fn with_code(mut self, forge: Arc<dyn Forge>) -> Self {
-        self.about.code = Code::read(forge, &self.state).await;
+    /// The same with the lines its findings are about, as far as its forge still has them.
+    pub async fn with_code(mut self, forges: &Forges) -> Self {
+        self.context.code = Code::read(forges, &self.state).await;
         self
     }
 
     /// Written down. Only text can be coloured.
     pub fn write(&self, format: Format, colour: bool) -> String {
-        let Self { state, about } = self;
+        let Self { state, context } = self;
         match format {
-            Format::Text => text(state, about, colour),
-            Format::Json => json(state, about),
-            Format::Markdown => markdown(state, about),
-            Format::Sarif => sarif(state, about),
-            Format::Github => github(state, about),
+            Format::Text => text(state, context, colour),
+            Format::Json => json(state, context),
+            Format::Markdown => markdown(state, context),
+            Format::Sarif => sarif(state, context),
+            Format::Github => github(state, context),
         }
     }
 
@@ -209,10 +210,10 @@ fn counts_of(state: &ReviewState) -> Vec<(Severity, usize)> {
     all.filter(|(_, count)| *count > 0).collect()
 }
 
-/// How much was looked at.
+/// How much was reviewed.
 fn covered(state: &ReviewState) -> String {
     let rows = coverage(state);
-    let done: Vec<&Coverage> = rows.iter().filter(|r| r.status == Looked::Done).collect();
+    let done: Vec<&Coverage> = rows.iter().filter(|r| r.status == Checked::Done).collect();
     let lines: u64 = done.iter().map(|r| r.lines).sum();
     let lines = format!("{lines} {}", if lines == 1 { "line" } else { "lines" });
     format!("{} of {} changed files reviewed, {lines}", done.len(), rows.len())

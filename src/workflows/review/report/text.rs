@@ -6,7 +6,7 @@ use std::{cmp::Reverse, collections::BTreeMap, fmt::Write};
 use anstyle::{AnsiColor, Style};
 use textwrap::core::display_width;
 
-use super::{About, Looked, counted, coverage, covered, findings, tame, verdict};
+use super::{Checked, ReportContext, counted, coverage, covered, findings, tame, verdict};
 use crate::{
     analysis::{Finding, Severity, Side},
     workflows::review::{judge::LeftOut, state::ReviewState},
@@ -24,7 +24,7 @@ const LINES: usize = 6;
 const GUTTER: usize = 8;
 
 /// The review as text. Without `colour` it holds no ANSI sequence.
-pub fn text(state: &ReviewState, about: &About, colour: bool) -> String {
+pub fn text(state: &ReviewState, about: &ReportContext, colour: bool) -> String {
     let mut out = Out { text: String::new(), colour, width: about.width.map(|w| w.max(40)) };
     for finding in findings(state) {
         out.finding(finding, about);
@@ -65,7 +65,7 @@ impl Out {
         }
     }
 
-    fn finding(&mut self, finding: &Finding, about: &About) {
+    fn finding(&mut self, finding: &Finding, about: &ReportContext) {
         let severity = self.styled(style(finding.severity), finding.severity);
         let title = self.styled(BOLD, tame(&finding.title));
         self.line(format_args!("{severity} {title}"));
@@ -158,8 +158,8 @@ impl Out {
     fn coverage(&mut self, state: &ReviewState) {
         self.line(format_args!("coverage: {}", covered(state)));
         let rows = coverage(state);
-        let mut reasons: BTreeMap<(Reverse<Looked>, &str), Vec<&str>> = BTreeMap::new();
-        for row in rows.iter().filter(|r| r.status != Looked::Done || r.reason.is_some()) {
+        let mut reasons: BTreeMap<(Reverse<Checked>, &str), Vec<&str>> = BTreeMap::new();
+        for row in rows.iter().filter(|r| r.status != Checked::Done || r.reason.is_some()) {
             let reason = row.reason.as_deref().unwrap_or("every agent is off");
             reasons.entry((Reverse(row.status), reason)).or_default().push(&row.path);
         }
@@ -173,9 +173,9 @@ impl Out {
                 more => format!(" and {more} more"),
             };
             let word = match status {
-                Looked::Done => self.styled(DIM, "note   "),
-                Looked::Skipped => self.styled(DIM, "skipped"),
-                Looked::Failed => self.styled(RED, "failed "),
+                Checked::Done => self.styled(DIM, "note   "),
+                Checked::Skipped => self.styled(DIM, "skipped"),
+                Checked::Failed => self.styled(RED, "failed "),
             };
             let why = reason(why);
             let pad = " ".repeat(width.saturating_sub(display_width(&why)));
@@ -183,7 +183,7 @@ impl Out {
         }
     }
 
-    fn footer(&mut self, about: &About) {
+    fn footer(&mut self, about: &ReportContext) {
         let nodes = about.timings.iter().filter(|(node, _)| *node != "total");
         let mut parts: Vec<String> = nodes.map(|(node, ms)| format!("{node} {ms:.0}")).collect();
         if let Some(total) = about.timings.get("total") {

@@ -65,7 +65,7 @@ pub fn reported(files: &[Change<'_>]) -> Vec<String> {
         })
         .collect();
     let mut findings: Vec<_> = checked.iter().flat_map(|c| c.findings.clone()).collect();
-    if let Some(callees) = Callees::of(checked.iter()) {
+    if let Some(callees) = Callees::of(checked.iter().flat_map(|c| &c.changed)) {
         for (file, side) in files.iter().zip(&sides) {
             let there = |path: &String| files.iter().any(|f| f.path == path);
             let suspects = callees.check(file.path, &side.head, &side.added).into_iter();

@@ -3,7 +3,7 @@
 //!
 //! Lines are those of the head. A finding about the base side, or about a whole file, has a file
 //! and no region: a region of another revision would point to the wrong lines. What a comment in
-//! the source tells away is counted by the judge and not kept, so there is no suppressed result.
+//! the source suppresses is counted by the judge and not kept, so there is no suppressed result.
 
 mod model;
 mod rules;
@@ -19,7 +19,7 @@ use self::model::{
     Found, Invocation, Location, Log, MappedTo, Message, Notification, PhysicalLocation,
     Properties, Reference, Region, Replacement, Run, Tool, VersionControl,
 };
-use super::{About, Looked, coverage, escape, findings, verdict};
+use super::{Checked, ReportContext, coverage, escape, findings, verdict};
 use crate::{
     analysis::{Finding, Severity, Side},
     workflows::review::state::{Outcome, ReviewState},
@@ -44,7 +44,7 @@ const KINDS: [(&str, &str, &str); 4] = [
 ];
 
 /// The review as a SARIF log, with a newline at the end.
-pub fn sarif(state: &ReviewState, about: &About) -> String {
+pub fn sarif(state: &ReviewState, about: &ReportContext) -> String {
     let log = Log { schema: SCHEMA, version: "2.1.0", runs: [run(state, about)] };
     // Strings, numbers and maps keyed by strings always have a JSON form.
     let mut text = serde_json::to_string_pretty(&log).unwrap_or_default();
@@ -52,7 +52,7 @@ pub fn sarif(state: &ReviewState, about: &About) -> String {
     text
 }
 
-fn run(state: &ReviewState, about: &About) -> Run {
+fn run(state: &ReviewState, about: &ReportContext) -> Run {
     let mut rules: Vec<Descriptor> = Vec::new();
     let mut results = Vec::new();
     for finding in findings(state) {
@@ -66,7 +66,7 @@ fn run(state: &ReviewState, about: &About) -> Run {
     let left_out = state.judgement.as_ref().map(|j| j.left_out).unwrap_or_default();
     let properties = [
         ("run", json!(about.run)),
-        ("base", json!(state.target.range().base)),
+        ("base", json!(state.target.base)),
         ("verdict", json!(verdict(state))),
         ("leftOut", json!(left_out)),
     ];
@@ -103,18 +103,17 @@ fn driver(rules: Vec<Descriptor>) -> Driver {
 
 /// The commit reviewed, and where it is.
 fn provenance(state: &ReviewState) -> Option<VersionControl> {
-    let range = state.target.range();
-    let repository = Url::from_directory_path(Path::new(&range.repo)).ok()?;
+    let repository = Url::from_directory_path(Path::new(&state.target.repo)).ok()?;
     Some(VersionControl {
         repository_uri: repository.into(),
-        revision_id: range.head.clone(),
+        revision_id: state.target.head.clone(),
         mapped_to: MappedTo { uri_base_id: ROOT },
     })
 }
 
-/// Whether all was looked at, and what was not: a scan that lacks a part did not succeed, or the
+/// Whether all was reviewed, and what was not: a scan that lacks a part did not succeed, or the
 /// alerts of that part would be taken for mended.
-fn invocation(state: &ReviewState, about: &About) -> Invocation {
+fn invocation(state: &ReviewState, about: &ReportContext) -> Invocation {
     let mut notifications = Vec::new();
     if let Some(error) = &about.error {
         notifications.push(notification(0, error, None));
@@ -127,9 +126,9 @@ fn invocation(state: &ReviewState, about: &About) -> Invocation {
     for row in coverage(state) {
         let Some(reason) = &row.reason else { continue };
         let kind = match row.status {
-            Looked::Failed => 1,
-            Looked::Skipped => 2,
-            Looked::Done => 3,
+            Checked::Failed => 1,
+            Checked::Skipped => 2,
+            Checked::Done => 3,
         };
         notifications.push(notification(kind, reason, Some(&row.path)));
     }
@@ -149,7 +148,7 @@ fn notification(index: usize, text: &str, path: Option<&str>) -> Notification {
     }
 }
 
-fn found(finding: &Finding, rule_index: usize, about: &About) -> Found {
+fn found(finding: &Finding, rule_index: usize, about: &ReportContext) -> Found {
     let on_head = finding.side == Side::Right && !finding.is_whole_file();
     let mut title = finding.title.clone();
     if finding.side == Side::Left && !finding.is_whole_file() {

@@ -38,8 +38,8 @@ fn rule_file(state: &ReviewState, id: &str) -> Option<RuleFile> {
 
 fn of_file(rule: &RuleFile) -> Descriptor {
     let (problem, advice) = (rule.problem.trim(), rule.advice.trim());
-    let about = About {
-        category: rule.category,
+    let info = RuleProperties {
+        category: rule.category.word(),
         severity: rule.severity,
         confidence: rule.confidence,
         cwe: rule.cwe,
@@ -50,14 +50,14 @@ fn of_file(rule: &RuleFile) -> Descriptor {
         full_description: Some(Message::plain(escape::plain(problem))),
         help: Some(both(&format!("{problem}\n\n{advice}"))),
         default_configuration: Configuration { level: level(rule.severity) },
-        properties: about.properties(),
+        properties: info.properties(),
     }
 }
 
 /// Of a check of both sides.
 fn of_check(check: &sides::CheckInfo) -> Descriptor {
-    let about = About {
-        category: check.category,
+    let info = RuleProperties {
+        category: check.category.word(),
         severity: check.severity,
         confidence: check.confidence,
         cwe: cwe_in(check.problem),
@@ -68,14 +68,14 @@ fn of_check(check: &sides::CheckInfo) -> Descriptor {
         full_description: Some(Message::plain(check.problem)),
         help: Some(both(&format!("{}\n\n{}", check.problem, check.advice))),
         default_configuration: Configuration { level: level(check.severity) },
-        properties: about.properties(),
+        properties: info.properties(),
     }
 }
 
 /// Of another check, a kind of credential or a model: its findings are all there is to know.
 fn of_finding(finding: &Finding) -> Descriptor {
-    let about = About {
-        category: finding.agent,
+    let info = RuleProperties {
+        category: &finding.agent,
         severity: finding.severity,
         confidence: finding.confidence,
         cwe: cwe_in(&finding.body),
@@ -90,7 +90,7 @@ fn of_finding(finding: &Finding) -> Descriptor {
         full_description: Some(Message::plain(name)),
         help: Some(both(&finding.body)),
         default_configuration: Configuration { level: level(finding.severity) },
-        properties: about.properties(),
+        properties: info.properties(),
     }
 }
 
@@ -106,24 +106,25 @@ fn cwe_in(body: &str) -> Option<u32> {
     rest[..digits].parse().ok()
 }
 
-struct About {
-    category: Category,
+struct RuleProperties<'a> {
+    /// For rules of agents that have no category, the agent.
+    category: &'a str,
     severity: Severity,
     confidence: Confidence,
     cwe: Option<u32>,
 }
 
-impl About {
+impl RuleProperties<'_> {
     /// What GitHub's code scanning, and those who copy it, sort and filter by.
     fn properties(&self) -> Properties {
-        let mut tags = vec![self.category.word().to_owned()];
+        let mut tags = vec![self.category.to_owned()];
         tags.extend(self.cwe.map(|number| format!("external/cwe/cwe-{number:03}")));
         let mut properties = Properties::new();
         properties.insert("category".into(), json!(self.category));
         properties.insert("tags".into(), json!(tags));
         properties.insert("precision".into(), json!(precision(self.confidence)));
         properties.insert("problem.severity".into(), json!(problem(self.severity)));
-        if self.category == Category::Security {
+        if self.category == Category::Security.word() {
             properties.insert("security-severity".into(), json!(score(self.severity)));
         }
         properties

@@ -1,12 +1,15 @@
-//! What can go wrong when changes are asked for.
+//! What can go wrong with git, and which of it another try may cure.
 
 use std::path::PathBuf;
 
 use crate::base::Fault;
 
-/// Why a forge could not answer. Each message says what was attempted on what, and what to do.
+/// A result of git.
+pub type Result<T, E = GitError> = std::result::Result<T, E>;
+
+/// Why git could not answer. Each message says what was attempted on what, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ForgeError {
+pub enum GitError {
     /// The folder is missing or no git repository.
     #[error("`{0}` is not a git repository; name one with --repo")]
     NotARepository(PathBuf),
@@ -59,18 +62,18 @@ pub enum ForgeError {
     Garbled(&'static str, String),
 }
 
-impl ForgeError {
+impl GitError {
     /// Whether what was asked for is at fault: the caller should say it differently.
     pub fn is_usage(&self) -> bool {
         !matches!(self, Self::Git { .. } | Self::Timeout { .. } | Self::Garbled(..))
     }
 }
 
-impl From<ForgeError> for Fault {
-    fn from(error: ForgeError) -> Self {
+impl From<GitError> for Fault {
+    fn from(error: GitError) -> Self {
         let message = error.to_string();
         match error {
-            ForgeError::Timeout { .. } => Self::timeout(message),
+            GitError::Timeout { .. } => Self::timeout(message),
             _ => Self::permanent(message),
         }
     }

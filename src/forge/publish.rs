@@ -1,0 +1,77 @@
+//! The port that takes finished reviews.
+//!
+//! A review is published by one node, which may run again after a crash, or in a fork of its run.
+//! So a publisher is told what tells repetitions apart, and publishing twice under one key must
+//! leave one review.
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+use super::Target;
+use crate::base::Result;
+
+/// Takes finished reviews: the other half of a forge.
+#[async_trait]
+pub trait Publisher: Send + Sync + 'static {
+    /// Publishes a review, or finds that it was published under the same key before. Not called in
+    /// a fork that may not publish.
+    ///
+    /// # Errors
+    /// Transient when publishing again may help.
+    async fn publish(&self, context: &PublishContext, review: &Publication) -> Result<Published>;
+}
+
+/// Which attempt of which run publishes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PublishContext {
+    /// The same for every attempt of one run, another for every other.
+    pub idempotency_key: String,
+    /// Whether the run is a fork: what its parent published is not its own.
+    pub fork: bool,
+    /// Which attempt of this execution, from 1.
+    pub attempt: u32,
+}
+
+/// A finished review. Secrets are masked in all of it; what may act on a page is defused in the
+/// summary only.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Publication {
+    /// What was reviewed.
+    pub target: Target,
+    /// The run.
+    pub run: String,
+    /// `clean`, `comments`, `changes_requested` or `incomplete`.
+    pub verdict: &'static str,
+    /// All of it, as Markdown.
+    pub summary: String,
+    /// Each finding, most important first.
+    pub comments: Vec<Comment>,
+}
+
+/// A finding, as far as a forge shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Comment {
+    /// Names the same finding across reviews.
+    pub fingerprint: String,
+    /// The path, as named on its side.
+    pub path: String,
+    /// Whether its lines are those of the base.
+    pub on_base: bool,
+    /// First and last line, inclusive; `None` for the file as a whole.
+    pub lines: Option<(u32, u32)>,
+    /// Title and explanation, Markdown.
+    pub body: String,
+    /// What to put in place of the lines.
+    pub suggestion: Option<String>,
+}
+
+/// Where a review went.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Published {
+    /// It stays in the run, to be shown on request.
+    InRun,
+    /// It stands on the forge, at this address.
+    At(String),
+}

@@ -1,0 +1,119 @@
+//! What the analysers of every category say about one file, both of its sides at hand.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::{
+    Limits,
+    head::{Head, unreadable},
+};
+use crate::{
+    analysis::{
+        Finding, LineSet, Lines, Ruleset, SourceText, changes, examine, secrets,
+        sides::{self, Checked, Pair, cross_file::ChangedSignature},
+    },
+    forge::{Content, EntryKind, FileChange},
+};
+
+/// How many findings of one rule are kept of one chunk.
+const MAX_FINDINGS_PER_RULE: usize = 500;
+
+/// What the analysis of one file came to.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Analysed {
+    /// Why it was not analysed, when it is the file's own doing.
+    pub skipped: Option<String>,
+    /// Why it was not analysed, when something went wrong.
+    pub failed: Option<String>,
+    /// What was found, of all categories; fingerprints not yet set.
+    pub findings: Vec<Finding>,
+    /// How many more findings of a rule there were than are kept, by agent.
+    pub left_out: BTreeMap<String, u64>,
+    /// The lock files one of which should change with this manifest.
+    pub locks: Vec<String>,
+    /// The signatures that it changed, for the calls in other files.
+    pub changed: Vec<ChangedSignature>,
+}
+
+impl Analysed {
+    pub(super) fn new(
+        file: &FileChange,
+        head: &Head,
+        base: Option<Content>,
+        limits: &Limits,
+        rules: &Ruleset,
+    ) -> Self {
+        let none = || Self {
+            skipped: head.skipped.clone(),
+            failed: head.failed.clone(),
+            ..Self::default()
+        };
+        let text = head.text.as_deref().filter(|_| head.skipped.is_none());
+        let Some(text) = text else { return none() };
+        let touched: LineSet = file.added().collect();
+        let source = SourceText { path: &file.path, text, touched: &touched };
+        let examined = examine(rules, source);
+        let mut analysed = Self {
+            findings: examined.findings,
+            skipped: examined.skipped,
+            locks: changes::locks_of(source, &Lines::new(text)),
+            ..Self::default()
+        };
+        let base = match base {
+            Some(Content::Text { text, .. }) => secrets::mask(text).text,
+            _ => String::new(),
+        };
+        analysed.findings.extend(changes::header_dropped(&file.path, &base, text));
+        if analysed.skipped.is_none() {
+            let grew = file.base.kind != EntryKind::Absent && file.removed().next().is_none();
+            let without = || sides::base_without(&file.path, text, &touched);
+            let base = grew.then(without).flatten().unwrap_or(base);
+            let checked = compare(file, &base, source, limits);
+            analysed.findings.extend(checked.findings);
+            analysed.changed = checked.changed;
+        }
+        analysed
+    }
+
+    pub(super) fn crashed() -> Self {
+        Self { failed: Some("the analysis crashed".to_owned()), ..Self::default() }
+    }
+
+    /// Keeps the first findings of each rule, `kept` of which were kept before, and counts the
+    /// others.
+    pub(super) fn thin(&mut self, kept: &mut HashMap<String, usize>) {
+        keep_first(&mut self.findings, kept, |finding| {
+            *self.left_out.entry(finding.agent.clone()).or_default() += 1;
+        });
+    }
+}
+
+/// Keeps the first findings of each rule, `kept` of which were kept before. `left_out` is told each
+/// of the others.
+pub fn keep_first(
+    findings: &mut Vec<Finding>,
+    kept: &mut HashMap<String, usize>,
+    mut left_out: impl FnMut(&Finding),
+) {
+    findings.retain(|finding| {
+        let count = kept.entry(finding.rule.clone()).or_default();
+        *count += 1;
+        let keep = *count <= MAX_FINDINGS_PER_RULE;
+        if !keep {
+            left_out(finding);
+        }
+        keep
+    });
+}
+
+/// The checks of both sides. Without a readable base they check the head alone.
+fn compare(file: &FileChange, base: &str, source: SourceText<'_>, limits: &Limits) -> Checked {
+    let comparable = !base.is_empty() && unreadable(base, limits).is_none();
+    let removed: LineSet = if comparable { file.removed().collect() } else { LineSet::default() };
+    sides::check(Pair {
+        path: &file.path,
+        base: if comparable { base } else { "" },
+        head: source.text,
+        removed: &removed,
+        added: source.touched,
+    })
+}

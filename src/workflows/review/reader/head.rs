@@ -1,0 +1,78 @@
+//! The head side of one file: its text, masked, or why it has none.
+
+use std::sync::Arc;
+
+use super::Limits;
+use crate::{
+    analysis::{Finding, LineSet, checks, globs, secrets},
+    forge::{Content, EntryKind, FileChange, Status},
+};
+
+/// What reading the head side of a file came to.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Head {
+    /// Its masked text, where it has one.
+    pub text: Option<Arc<str>>,
+    /// Why it is not analysed, when it is the file's own doing.
+    pub skipped: Option<String>,
+    /// Why it is not analysed, when something went wrong.
+    pub failed: Option<String>,
+    /// Something a reader should know.
+    pub note: Option<String>,
+    /// The secrets on its touched lines; fingerprints not yet set.
+    pub secrets: Vec<Finding>,
+}
+
+impl Head {
+    pub(super) fn new(file: &FileChange, content: Content, limits: &Limits) -> Self {
+        let skipped = |why: String| Self { skipped: Some(why), ..Self::default() };
+        let gone = || Self::failed("its content is not in the repository");
+        let (text, lossy) = match content {
+            _ if file.unavailable => return gone(),
+            Content::Text { text, lossy } => (text, lossy),
+            Content::Binary => return skipped("binary".into()),
+            Content::TooLarge(size) => {
+                return skipped(format!("too large ({size} bytes, limit {})", limits.file_bytes));
+            }
+            Content::Missing => return gone(),
+        };
+        let touched: LineSet = file.added().collect();
+        let masked = secrets::mask(text);
+        Self {
+            secrets: masked.findings(&file.path, &touched),
+            skipped: unreadable(&masked.text, limits),
+            failed: None,
+            note: lossy.then(|| "not valid UTF-8; the invalid bytes were replaced".to_owned()),
+            text: Some(masked.text.into()),
+        }
+    }
+
+    pub(super) fn crashed() -> Self {
+        Self::failed("the analysis crashed")
+    }
+
+    fn failed(why: &str) -> Self {
+        Self { failed: Some(why.to_owned()), ..Self::default() }
+    }
+}
+
+/// Why a text is not worth reading.
+pub(super) fn unreadable(text: &str, limits: &Limits) -> Option<String> {
+    if text.split('\n').any(|line| line.len() > limits.line_bytes) {
+        return Some("minified (a line is too long to be read)".into());
+    }
+    globs::says_generated(text).then(|| "generated (it says so)".into())
+}
+
+/// What `checks` wants to know about a change.
+pub fn facts<'a>(file: &'a FileChange, text: Option<&'a str>) -> checks::FileFacts<'a> {
+    let executable = |kind| kind == EntryKind::Executable;
+    checks::FileFacts {
+        path: &file.path,
+        binary: file.binary,
+        content_changed: file.base.blob != file.head.blob && file.status != Status::Deleted,
+        size: file.size,
+        became_executable: executable(file.head.kind) && !executable(file.base.kind),
+        text,
+    }
+}

@@ -1,0 +1,314 @@
+//! Texts of changes: read by object id, masked, and analysed once for all agents.
+//!
+//! The tasks of a run stand in one process or in several. In one, the first that needs a text has
+//! it read and masked, the first that needs its analysis has it analysed, and the others share the
+//! result; in another process it is done again. Nothing of it is ever stored: what is remembered
+//! here dies with the process.
+//!
+//! What it promises: a text that leaves here is masked; one batch of a change is analysed at a time,
+//! so memory does not grow with the change; the result depends on nothing but the change, its
+//! settings and the limits.
+//!
+//! | file | is |
+//! |---|---|
+//! | `head.rs` | the head side of one file, masked |
+//! | `analysis.rs` | what the analysers of every category say about one file |
+
+mod analysis;
+mod head;
+
+use std::{
+    collections::{HashMap, VecDeque},
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use futures_util::future::join_all;
+use tokio::sync::{OnceCell, Semaphore};
+
+pub use self::{
+    analysis::{Analysed, keep_first},
+    head::{Head, facts},
+};
+use super::own_rules::{self, OwnRule};
+use crate::{
+    analysis::{Ruleset, sides},
+    base::{Fault, Result},
+    forge::{Change, Content, FileChange, Forges, Target},
+};
+
+/// How much a review reads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Files above this many bytes are not read.
+    pub file_bytes: u64,
+    /// Texts with a line longer than this are taken for minified and not read.
+    pub line_bytes: usize,
+    /// About how many bytes of text are held at once while analysing.
+    pub batch_bytes: u64,
+    /// How many bytes of masked text are kept of a change between its tasks.
+    pub cached_bytes: usize,
+    /// About how many bytes one task of an agent reviews.
+    pub chunk_bytes: u64,
+    /// How many files one task of an agent reviews.
+    pub chunk_files: usize,
+    /// How many changes are remembered between the tasks of their runs.
+    pub remembered: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            file_bytes: 1024 * 1024,
+            line_bytes: 20_000,
+            batch_bytes: 8 * 1024 * 1024,
+            cached_bytes: 8 * 1024 * 1024,
+            chunk_bytes: 64 * 1024 * 1024,
+            chunk_files: 2_000,
+            remembered: 16,
+        }
+    }
+}
+
+/// The readers of recent changes. Cheap to clone.
+#[derive(Clone)]
+pub(super) struct Readers {
+    recent: Arc<Mutex<VecDeque<(Target, Arc<ChangeReader>)>>>,
+    processors: Arc<Semaphore>,
+    limits: Limits,
+}
+
+impl Readers {
+    pub(super) fn new(limits: Limits) -> Self {
+        let processors = std::thread::available_parallelism().map_or(2, usize::from);
+        let processors = Arc::new(Semaphore::new(processors));
+        Self { recent: Arc::default(), processors, limits }
+    }
+
+    pub(super) async fn open(&self, forges: &Forges, target: &Target) -> Result<Arc<ChangeReader>> {
+        if let Some(reader) = find(&lock(&self.recent), target) {
+            return Ok(reader);
+        }
+        let change = forges.open(target).await?;
+        let mut recent = lock(&self.recent);
+        if let Some(reader) = find(&recent, target) {
+            return Ok(reader);
+        }
+        let (limits, processors) = (self.limits.clone(), self.processors.clone());
+        let reader = Arc::new(ChangeReader::new(change, limits, processors));
+        recent.push_back((target.clone(), reader.clone()));
+        while recent.len() > self.limits.remembered.max(1) {
+            recent.pop_front();
+        }
+        Ok(reader)
+    }
+
+    pub(super) fn forget(&self, target: &Target) {
+        lock(&self.recent).retain(|(known, _)| known != target);
+    }
+}
+
+fn find(
+    recent: &VecDeque<(Target, Arc<ChangeReader>)>,
+    target: &Target,
+) -> Option<Arc<ChangeReader>> {
+    recent.iter().find(|(known, _)| known == target).map(|(_, reader)| reader.clone())
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+type Batch = Arc<OnceCell<Vec<Arc<Analysed>>>>;
+
+/// Reads one change.
+pub struct ChangeReader {
+    change: Arc<dyn Change>,
+    limits: Limits,
+    /// Bounds the work for processors that runs at once.
+    processors: Arc<Semaphore>,
+    /// Held by whoever analyses a batch.
+    turn: Semaphore,
+    rules: OnceCell<Arc<Ruleset>>,
+    heads: Mutex<Heads>,
+    batches: Mutex<HashMap<u64, Batch>>,
+}
+
+/// Masked heads by path, and how many bytes their texts have.
+#[derive(Default)]
+struct Heads {
+    by_path: HashMap<String, Arc<Head>>,
+    bytes: usize,
+}
+
+impl ChangeReader {
+    fn new(change: Arc<dyn Change>, limits: Limits, processors: Arc<Semaphore>) -> Self {
+        Self {
+            change,
+            limits,
+            processors,
+            turn: Semaphore::new(1),
+            rules: OnceCell::new(),
+            heads: Mutex::default(),
+            batches: Mutex::default(),
+        }
+    }
+
+    /// The change on its forge.
+    pub fn change(&self) -> &dyn Change {
+        &*self.change
+    }
+
+    /// Runs of files whose texts fit into memory together.
+    pub fn batches<'f, 'c>(&self, files: &'f [&'c FileChange]) -> Vec<&'f [&'c FileChange]> {
+        batches(files, &self.limits)
+    }
+
+    /// The masked head sides of `files`, in their order. Their texts are all held at once: ask for
+    /// one of the [batches](Self::batches) at a time.
+    ///
+    /// # Errors
+    /// When the forge does not answer.
+    pub async fn heads(&self, files: &[&FileChange]) -> Result<Vec<Arc<Head>>> {
+        let mut known: Vec<Option<Arc<Head>>> = {
+            let heads = lock(&self.heads);
+            files.iter().map(|file| heads.by_path.get(&file.path).cloned()).collect()
+        };
+        let unknown = files.iter().zip(&known).filter(|(_, head)| head.is_none());
+        let unknown: Vec<&FileChange> = unknown.map(|(file, _)| *file).collect();
+        let mut read = self.read_heads(&unknown).await?.into_iter();
+        for head in known.iter_mut().filter(|head| head.is_none()) {
+            *head = read.next();
+        }
+        Ok(known.into_iter().flatten().collect())
+    }
+
+    /// The masked head texts of `files` that have one, by path; held all at once, as by
+    /// [`heads`](Self::heads).
+    ///
+    /// # Errors
+    /// When the forge does not answer.
+    pub async fn texts(&self, files: &[&FileChange]) -> Result<HashMap<String, Arc<str>>> {
+        let heads = self.heads(files).await?;
+        let texts = files.iter().zip(heads);
+        Ok(texts.filter_map(|(f, head)| Some((f.path.clone(), head.text.clone()?))).collect())
+    }
+
+    /// What the analysers say about `files`, in their order, by the built-in rules and those of the
+    /// repository. Asked again about the same files, it answers from memory.
+    ///
+    /// # Errors
+    /// When the forge does not answer.
+    pub async fn analysed(
+        &self,
+        own: &[OwnRule],
+        files: &[&FileChange],
+    ) -> Result<Vec<Arc<Analysed>>> {
+        let mut all = Vec::with_capacity(files.len());
+        for files in self.batches(files) {
+            let batch = self.batch(files);
+            let analysed = batch.get_or_try_init(|| self.analyse(own, files)).await?;
+            all.extend(analysed.iter().cloned());
+        }
+        Ok(all)
+    }
+
+    /// Runs `work` where it keeps no other task from running. `None` when it panics.
+    pub async fn compute<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Option<T> {
+        let _permit = self.processors.acquire().await.ok()?;
+        tokio::task::spawn_blocking(work).await.ok()
+    }
+
+    fn batch(&self, files: &[&FileChange]) -> Batch {
+        let mut hash = DefaultHasher::new();
+        for file in files {
+            (&file.path, &file.head.blob, &file.hunks).hash(&mut hash);
+        }
+        lock(&self.batches).entry(hash.finish()).or_default().clone()
+    }
+
+    async fn read_heads(&self, files: &[&FileChange]) -> Result<Vec<Arc<Head>>> {
+        if files.is_empty() {
+            return Ok(Vec::new());
+        }
+        let blobs: Vec<String> = files.iter().map(|f| f.head.blob.clone()).collect();
+        let contents = self.change.contents(&blobs, self.limits.file_bytes).await?;
+        let masked = files.iter().zip(contents).map(|(file, content)| async {
+            let (file, limits) = ((*file).clone(), self.limits.clone());
+            let head = self.compute(move || Head::new(&file, content, &limits)).await;
+            Arc::new(head.unwrap_or_else(Head::crashed))
+        });
+        let heads = join_all(masked).await;
+        let mut cache = lock(&self.heads);
+        for (file, head) in files.iter().zip(&heads) {
+            let size = head.text.as_ref().map_or(0, |text| text.len());
+            if cache.bytes + size <= self.limits.cached_bytes
+                && cache.by_path.insert(file.path.clone(), head.clone()).is_none()
+            {
+                cache.bytes += size;
+            }
+        }
+        Ok(heads)
+    }
+
+    async fn analyse(&self, own: &[OwnRule], files: &[&FileChange]) -> Result<Vec<Arc<Analysed>>> {
+        let closed = |_| Fault::transient("shutting down");
+        let _turn = self.turn.acquire().await.map_err(closed)?;
+        let rules = self.rules.get_or_try_init(|| async { own_rules::compile(own).map(Arc::new) });
+        let rules = rules.await?;
+        let heads = self.heads(files).await?;
+        let bases = self.bases(files).await?;
+        let work = files.iter().zip(heads).map(|(file, head)| async {
+            let (file, limits, rules) = ((*file).clone(), self.limits.clone(), rules.clone());
+            // Not taken out: two files may have been copies of each other.
+            let base = bases.get(&file.base.blob).cloned();
+            let work = move || Analysed::new(&file, &head, base, &limits, &rules);
+            self.compute(work).await.unwrap_or_else(Analysed::crashed)
+        });
+        let mut analysed = join_all(work).await;
+        let mut kept = HashMap::new();
+        analysed.iter_mut().for_each(|analysed| analysed.thin(&mut kept));
+        Ok(analysed.into_iter().map(Arc::new).collect())
+    }
+
+    /// The base sides of those files that something is compared with: programs that lost a line,
+    /// and whatever lost one of its first lines.
+    async fn bases(&self, files: &[&FileChange]) -> Result<HashMap<String, Content>> {
+        let wanted = |file: &&&FileChange| {
+            let first = file.removed().next();
+            first.is_some_and(|r| *r.start() <= 5 || sides::wants_base(&file.path))
+        };
+        let blobs: Vec<String> = files.iter().filter(wanted).map(|f| f.base.blob.clone()).collect();
+        if blobs.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let contents = self.change.contents(&blobs, self.limits.file_bytes).await?;
+        Ok(blobs.into_iter().zip(contents).collect())
+    }
+}
+
+fn batches<'f, 'c>(files: &'f [&'c FileChange], limits: &Limits) -> Vec<&'f [&'c FileChange]> {
+    let mut batches = Vec::new();
+    let (mut start, mut bytes) = (0, 0);
+    for (index, file) in files.iter().enumerate() {
+        let size = file.size.filter(|s| *s <= limits.file_bytes).unwrap_or(0) + base_bytes(file);
+        if bytes > 0 && bytes + size > limits.batch_bytes {
+            batches.push(&files[start..index]);
+            (start, bytes) = (index, 0);
+        }
+        bytes += size;
+    }
+    if start < files.len() {
+        batches.push(&files[start..]);
+    }
+    batches
+}
+
+/// About how many bytes the base side has beyond the head's, when it is read, too.
+fn base_bytes(file: &FileChange) -> u64 {
+    let lines: u64 = file.removed().map(|r| u64::from(r.end() - r.start()) + 1).sum();
+    if lines == 0 { 0 } else { file.size.unwrap_or(0) + lines * 40 }
+}
