@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use super::{Agent, AgentContext, Chunk, ChunkReport};
-use crate::{analysis::Category, base::Result, workflows::review::sided::WholeChange};
+use crate::{analysis::Category, base::Result};
 
 /// The security agent.
 pub(super) struct Security;
