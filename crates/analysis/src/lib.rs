@@ -21,7 +21,7 @@
 //! | `suppressions.rs` | comments that tell a finding away |
 //! | `changes.rs` | what needs both sides or the whole change: lock files, licence headers |
 //! | `checks.rs` | what needs no grammar: conflict markers, hidden characters, file modes |
-//! | `sides/` | what needs both sides of the diff: conditions, guards, locks, callers, tests |
+//! | `sides/` | what needs both sides of the diff: callers, copies, errors, locks, lock files |
 //! | `globs.rs` | which paths are generated, vendored or tests |
 
 pub mod changes;

@@ -6,7 +6,7 @@ use crate::{
     analysis::{
         Category, Confidence, RuleError, RuleFile, Ruleset, Severity, examples,
         rules::{self, BUILT_IN},
-        sides::{About, CHECKS},
+        sides::{CHECKS, CheckInfo},
     },
     base::{Fault, Result},
 };
@@ -86,7 +86,7 @@ impl RuleBook {
     /// Every rule and every check of both sides, by name.
     pub fn list(&self) -> Vec<RuleInfo> {
         let rules = self.rules.iter().map(|(rule, file)| info(rule, file.clone()));
-        let mut all: Vec<RuleInfo> = rules.chain(CHECKS.iter().map(check)).collect();
+        let mut all: Vec<RuleInfo> = rules.chain(CHECKS.iter().map(check_info)).collect();
         all.sort_by(|a, b| a.id.cmp(&b.id));
         all
     }
@@ -95,7 +95,7 @@ impl RuleBook {
     pub fn find(&self, id: &str) -> Option<RuleInfo> {
         let rule = self.rules.iter().find(|(rule, _)| rule.id == id);
         let rule = rule.map(|(rule, file)| info(rule, file.clone()));
-        rule.or_else(|| CHECKS.iter().find(|c| c.id == id).map(check))
+        rule.or_else(|| CHECKS.iter().find(|c| c.id == id).map(check_info))
     }
 
     /// The files that are no rules, each with line and cause.
@@ -128,17 +128,17 @@ fn told(wrong: &examples::Wrong) -> String {
     format!("`{rule}` in {language}: {found} findings in place of {expected} in\n{example}")
 }
 
-fn check(about: &About) -> RuleInfo {
+fn check_info(check: &CheckInfo) -> RuleInfo {
     RuleInfo {
-        id: about.id.to_owned(),
-        category: about.category,
-        severity: about.severity,
-        confidence: about.confidence,
-        languages: about.languages(),
+        id: check.id.to_owned(),
+        category: check.category,
+        severity: check.severity,
+        confidence: check.confidence,
+        languages: check.languages(),
         cwe: None,
-        title: about.title.to_owned(),
-        problem: about.problem.to_owned(),
-        advice: about.advice.to_owned(),
+        title: check.title.to_owned(),
+        problem: check.problem.to_owned(),
+        advice: check.advice.to_owned(),
         fix: None,
         valid: Vec::new(),
         invalid: Vec::new(),

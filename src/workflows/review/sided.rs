@@ -1,6 +1,5 @@
-//! What is said about the change as a whole: the claims of the checks of both sides settled, files
-//! of tests that went, manifests and calls left behind. Each is part of one task of the agent that
-//! its findings belong to.
+//! The checks of the change as a whole: lock files, manifests and calls left behind. They are part
+//! of one task of the agent that their findings belong to.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -12,19 +11,12 @@ use futures_util::future::join_all;
 use super::{agents::AgentContext, lock_files::lock_files, reader::Analysed};
 use crate::{
     analysis::{
-        Finding, changes, globs,
-        sides::{
-            self, Looked,
-            elsewhere::{Callees, Suspect},
-            tests,
-        },
+        Finding, changes,
+        sides::cross_file::{Callees, Suspect},
     },
     base::{Fault, Result},
-    forge::{EntryKind, FileChange, Status},
+    forge::{EntryKind, FileChange},
 };
-
-/// More files of tests than these are not removed by an oversight.
-const MAX_TEST_FILES_GONE: usize = 3;
 
 /// A change with the analysis of all its files.
 pub(super) struct WholeChange<'a> {
@@ -59,21 +51,6 @@ impl<'a> WholeChange<'a> {
         Ok(findings)
     }
 
-    /// The findings of the checks of both sides that nothing in the change refutes.
-    pub(super) fn settled(&self) -> Vec<Finding> {
-        sides::settle(self.sides(), self.sources_gone())
-    }
-
-    fn sides(&self) -> impl Iterator<Item = &Looked> + Clone {
-        self.analysed.iter().map(|(_, analysed)| &analysed.sides)
-    }
-
-    /// Whether a whole file that is no test was removed.
-    fn sources_gone(&self) -> bool {
-        let source = |path: &str| !globs::is_test(path) && !globs::is_prose(path);
-        self.changes.iter().any(|c| c.status == Status::Deleted && source(&c.path))
-    }
-
     /// A finding for each manifest whose lock file stands on the base side and is not in the change.
     ///
     /// # Errors
@@ -103,42 +80,6 @@ impl<'a> WholeChange<'a> {
         Ok(paths.into_iter().zip(there).filter(|(_, there)| *there).map(|(path, _)| path).collect())
     }
 
-    /// Files of tests that went while what they test stays.
-    ///
-    /// # Errors
-    /// When the forge does not answer.
-    pub(super) async fn tests_gone(&self) -> Result<Vec<Finding>> {
-        if self.sources_gone() || self.sides().any(|sides| sides.traces.adds_tests()) {
-            return Ok(Vec::new());
-        }
-        let is_test = |c: &&&FileChange| sides::wants_base(&c.path) && globs::is_test(&c.path);
-        let tests: Vec<&&FileChange> = self.changes.iter().filter(is_test).collect();
-        let gone: Vec<&str> =
-            tests.iter().filter(|c| c.status == Status::Deleted).map(|c| c.path.as_str()).collect();
-        // They may be in another file now, under other names.
-        let grown = tests.iter().any(|c| c.status != Status::Deleted && c.added().next().is_some());
-        if gone.len() > MAX_TEST_FILES_GONE || grown {
-            return Ok(Vec::new());
-        }
-        let moved = |c: &&'a FileChange| match c.status {
-            Status::Deleted => Some(c.path.as_str()),
-            _ => c.old_path.as_deref(),
-        };
-        let moved: HashSet<&str> = self.changes.iter().filter_map(moved).collect();
-        let subjects = gone.iter().map(|path| {
-            let mut subjects = tests::subjects(path);
-            subjects.retain(|subject| !moved.contains(subject.as_str()));
-            (*path, subjects)
-        });
-        let subjects: Vec<(&str, Vec<String>)> = subjects.collect();
-        let there = self.base_has(subjects.iter().flat_map(|(_, subjects)| subjects)).await?;
-        let findings = subjects.iter().filter_map(|(path, subjects)| {
-            let subject = subjects.iter().find(|subject| there.contains(*subject))?;
-            Some(tests::file_removed(path, subject))
-        });
-        Ok(findings.collect())
-    }
-
     /// As [`lock_files`].
     ///
     /// # Errors
@@ -153,7 +94,9 @@ impl<'a> WholeChange<'a> {
     /// # Errors
     /// When the forge does not answer.
     pub(super) async fn callers(&self) -> Result<Vec<Finding>> {
-        let Some(callees) = Callees::of(self.sides()).map(Arc::new) else {
+        let Some(callees) =
+            Callees::of(self.analysed.iter().flat_map(|(_, a)| &a.changed)).map(Arc::new)
+        else {
             return Ok(Vec::new());
         };
         let read = self.analysed.iter().filter(|(_, analysed)| analysed.skipped.is_none());
@@ -182,7 +125,7 @@ impl<'a> WholeChange<'a> {
     ) -> Vec<Suspect> {
         let Some(text) = texts.get(&file.path).cloned() else { return Vec::new() };
         let (callees, path, added) = (callees.clone(), file.path.clone(), file.added().collect());
-        let found = self.ctx.reader.compute(move || callees.look(&path, &text, &added));
+        let found = self.ctx.reader.compute(move || callees.check(&path, &text, &added));
         found.await.unwrap_or_default()
     }
 

@@ -52,7 +52,7 @@ fn rules_are_listed_explained_and_tried() {
     assert_eq!(code, Some(0));
     insta::assert_snapshot!(explained, @r"
     error-check-removed: The error of this call is no longer looked at
-    logic · high · confidence 0.75 · JavaScript, TypeScript, Tsx, Go
+    logic · high · confidence 0.75 · Go
 
     The check of an error was taken away, and the call that returns it stays.
     Check the error again, or say why it cannot matter.

@@ -1,65 +1,82 @@
-//! A signature that changed, and a call that still passes the old arguments: in the same file here,
-//! in other files of the change by `elsewhere.rs`.
+//! `caller-left-behind`: a signature changed, and a call still passes the old arguments. Calls in
+//! the same file here, in other files of the change in `cross_file.rs`.
 //!
-//! Only where no compiler says so before anything runs. A call that did not fit before either, or
-//! of which it is not certain what it calls, is left alone.
+//! Only for languages without a compiler that reports it. A call that did not fit before either, or
+//! whose target is not certain, is left alone.
 
 use ast_grep_language::SupportLang as S;
 
 use super::{
-    Claim, Unless,
-    about::CALLER,
-    compared::{Both, Compared, Said},
+    CheckInfo,
+    compared::{Compared, FunctionPair, Head},
     signature::{Passed, Signature, is_broken},
-    syntax::{Call, Function, Syntax, Token, same, told},
+    syntax::{Call, Function, Syntax, Token, one_line, same},
 };
-use crate::{Confidence, Lang};
+use crate::{Category, Confidence, Finding, Lang, Severity};
 
-/// Whether a call that does not fit is found by nobody before it runs.
+pub(super) const INFO: CheckInfo = CheckInfo {
+    id: "caller-left-behind",
+    category: Category::Logic,
+    severity: Severity::High,
+    confidence: Confidence::hundredths(85),
+    title: "This call no longer fits what it calls",
+    problem: "The parameters of a function changed, and a call in the same file, or in another file of the \
+              change that certainly means it, still passes the old ones.",
+    advice: "Change the call with the function.",
+    reads,
+};
+
+/// Whether a call that does not fit fails only when it runs.
 pub(super) fn reads(language: Lang) -> bool {
     matches!(language, Lang::Known(S::Python | S::JavaScript | S::Ruby | S::Php))
 }
 
-pub(super) fn look(compared: &Compared<'_>) -> Vec<Claim> {
-    if !reads(compared.language) {
-        return Vec::new();
-    }
+/// The calls in the file itself that no longer fit.
+pub(super) fn check(compared: &Compared<'_>) -> Vec<Finding> {
     let functions = compared.functions();
-    functions.iter().flat_map(|both| in_file(compared, *both)).collect()
+    functions.iter().flat_map(|function| in_file(compared, *function)).collect()
 }
 
-fn in_file(compared: &Compared<'_>, both: Both<'_>) -> Vec<Claim> {
-    let head = &compared.head;
-    let Some((before, now)) = signatures(compared, both) else { return Vec::new() };
-    let Some(target) = Target::of(head, both) else { return Vec::new() };
+fn in_file(compared: &Compared<'_>, function: FunctionPair<'_>) -> Vec<Finding> {
+    let syntax = &compared.head;
+    let Some((before, now)) = signatures(compared, function) else { return Vec::new() };
+    let Some(target) = Target::of(syntax, function) else { return Vec::new() };
     let broken = |call: &&Call| {
-        let passed =
-            target.is_called(head, call).then(|| Passed::of(head.of(&call.arguments))).flatten();
+        let passed = target
+            .is_called(syntax, call)
+            .then(|| Passed::of(syntax.of(&call.arguments)))
+            .flatten();
         passed.is_some_and(|p| is_broken(compared.language, &before, &now, &p))
     };
-    head.calls.iter().filter(broken).map(|call| claim(compared, both, call)).collect()
+    let head = Head { path: compared.pair.path, lines: &syntax.lines, added: compared.pair.added };
+    let body = message(compared, function, function.head.name(), "");
+    let finding = |call: &Call| {
+        let line = syntax.line_span(&call.callee).1;
+        head.finding(&INFO, line, &body, confidence(compared.language))
+    };
+    syntax.calls.iter().filter(broken).map(finding).collect()
 }
 
-/// What a function took and takes, when that is another thing and known for certain.
+/// The signatures of both sides, if they differ and are known for certain.
 pub(super) fn signatures(
     compared: &Compared<'_>,
-    both: Both<'_>,
+    function: FunctionPair<'_>,
 ) -> Option<(Signature, Signature)> {
     let (base, head) = (&compared.base, &compared.head);
-    let (old, new) = (base.of(&both.base.parameters), head.of(&both.head.parameters));
-    if same(old, new) || !is_plain(head, both.head) || !is_plain(base, both.base) {
+    let (old, new) = (base.of(&function.base.parameters), head.of(&function.head.parameters));
+    if same(old, new) || !is_plain(head, function.head) || !is_plain(base, function.base) {
         return None;
     }
-    // One that looks at what it was given takes more than it says.
-    let looks = |t: &Token<'_>| matches!(t.text, "typeof" | "arguments" | "func_get_args");
-    if head.of(&both.head.body).iter().any(looks) {
+    // A function that inspects its arguments accepts more than it declares.
+    let inspects = |t: &Token<'_>| matches!(t.text, "typeof" | "arguments" | "func_get_args");
+    if head.of(&function.head.body).iter().any(inspects) {
         return None;
     }
-    let read = |tokens| Signature::of(compared.language, both.head.method, tokens);
+    let read = |tokens| Signature::of(compared.language, function.head.method, tokens);
     read(old).zip(read(new))
 }
 
-/// Whether nothing stands before the function that may change what it takes.
+/// Whether the function has no decorator that may change its signature.
 fn is_plain(syntax: &Syntax<'_>, function: &Function) -> bool {
     let before = syntax.of(&(function.all.start..function.parameters.start));
     let mut decorators = before.windows(2).filter(|w| w[0].text == "@");
@@ -67,9 +84,9 @@ fn is_plain(syntax: &Syntax<'_>, function: &Function) -> bool {
         && !before.iter().any(|t| matches!(t.text, "[" | "#["))
 }
 
-/// The class that `__init__` makes values of: the only one of its name, at the top, and nothing
-/// else decides what it takes.
-pub(super) fn made_by<'f>(head: &Syntax<'_>, init: &'f Function) -> Option<&'f str> {
+/// The class that `__init__` belongs to, if it is at the top level, alone of its name, and has no
+/// decorator or metaclass.
+pub(super) fn class_of<'f>(head: &Syntax<'_>, init: &'f Function) -> Option<&'f str> {
     let (_, around) = init.path.split_last()?;
     let class = around.last()?;
     let own = head.containers.iter().find(|c| c.path == around)?;
@@ -79,23 +96,23 @@ pub(super) fn made_by<'f>(head: &Syntax<'_>, init: &'f Function) -> Option<&'f s
     (single && around.len() == 1 && !decorated).then_some(class)
 }
 
-/// What a call must look like to mean one function for certain.
+/// A function that calls in the same file refer to for certain.
 struct Target<'f> {
     name: &'f str,
-    /// The class, when it is a method.
+    /// The class of a method.
     class: Option<&'f [String]>,
 }
 
 impl<'f> Target<'f> {
-    fn of(head: &Syntax<'_>, both: Both<'f>) -> Option<Self> {
-        let path = &both.head.path;
+    fn of(head: &Syntax<'_>, function: FunctionPair<'f>) -> Option<Self> {
+        let path = &function.head.path;
         let (name, around) = path.split_last()?;
         let alone = head.functions.iter().filter(|f| f.path.last() == Some(name)).count() == 1;
         if name == "__init__" {
-            let class = made_by(head, both.head).filter(|class| !is_bound(head, class))?;
+            let class = class_of(head, function.head).filter(|class| !is_bound(head, class))?;
             return Some(Self { name: class, class: None });
         }
-        if both.head.method {
+        if function.head.method {
             return alone.then_some(Self { name, class: Some(around) });
         }
         (alone && around.is_empty() && !is_bound(head, name)).then_some(Self { name, class: None })
@@ -117,7 +134,7 @@ impl<'f> Target<'f> {
     }
 }
 
-/// Whether the name means something else anywhere: it is assigned, imported or a parameter.
+/// Whether the name is assigned, imported or a parameter anywhere.
 fn is_bound(head: &Syntax<'_>, name: &str) -> bool {
     let parameter =
         head.functions.iter().any(|f| head.of(&f.parameters).iter().any(|t| t.text == name));
@@ -128,31 +145,26 @@ fn is_bound(head: &Syntax<'_>, name: &str) -> bool {
     parameter || bound
 }
 
-/// How sure it is that a call which does not fit is a mistake.
-pub(super) fn sure(language: Lang) -> Option<Confidence> {
+/// The confidence in a language, where it is not the usual one.
+pub(super) fn confidence(language: Lang) -> Option<Confidence> {
     (language == Lang::Known(S::JavaScript)).then_some(Confidence::hundredths(70))
 }
 
-/// What the function takes since the change, in words; `place` says where it stands.
-pub(super) fn takes(compared: &Compared<'_>, both: Both<'_>, name: &str, place: &str) -> String {
+/// The body of a finding; `place` says which file the function is in.
+pub(super) fn message(
+    compared: &Compared<'_>,
+    function: FunctionPair<'_>,
+    name: &str,
+    place: &str,
+) -> String {
     let head = &compared.head;
-    let at = head.line_span(&both.head.parameters).0;
+    let at = head.line_span(&function.head.parameters).0;
     format!(
         "`{name}`{place} takes `{}` since this change (line {at}, before `{}`). This call passes \
          what it took before.",
-        cut(&told(head.of(&both.head.parameters))),
-        cut(&told(compared.base.of(&both.base.parameters))),
+        cut(&one_line(head.of(&function.head.parameters))),
+        cut(&one_line(compared.base.of(&function.base.parameters))),
     )
-}
-
-fn claim(compared: &Compared<'_>, both: Both<'_>, call: &Call) -> Claim {
-    let line = compared.head.line_span(&call.callee).1;
-    let said = Said {
-        body: takes(compared, both, both.head.name(), ""),
-        confidence: sure(compared.language),
-        ..Said::default()
-    };
-    Claim { finding: compared.finding(&CALLER, (line, line), said), unless: Unless::default() }
 }
 
 fn cut(text: &str) -> String {

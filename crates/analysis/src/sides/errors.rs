@@ -1,96 +1,115 @@
-//! An error that nobody looks at any more, while the call that returns it stays.
+//! `error-check-removed`: the check of an error was removed and the call that returns it stays. In
+//! Go, where an error is a value.
 
 use ast_grep_language::SupportLang as S;
 
 use super::{
-    Claim, Unless,
-    about::ERROR,
-    compared::{Both, Compared, Said},
-    syntax::{Conditional, Token, bare},
-    words,
+    CheckInfo,
+    compared::{Compared, FunctionPair, Head},
+    syntax::{Conditional, Token},
 };
-use crate::Lang;
+use crate::{Category, Confidence, Finding, Lang, Severity};
 
-/// What assigns.
-const ASSIGNS: &[&str] = &["=", ":="];
+pub(super) const INFO: CheckInfo = CheckInfo {
+    id: "error-check-removed",
+    category: Category::Logic,
+    severity: Severity::High,
+    confidence: Confidence::hundredths(75),
+    title: "The error of this call is no longer looked at",
+    problem: "The check of an error was taken away, and the call that returns it stays.",
+    advice: "Check the error again, or say why it cannot matter.",
+    reads,
+};
 
-/// Where an error is a value that somebody must look at.
+/// How many tokens a block has at most to count as one that leaves.
+const MAX_EXIT_TOKENS: usize = 60;
+
 pub(super) fn reads(language: Lang) -> bool {
-    matches!(language, Lang::Known(S::Go | S::JavaScript | S::TypeScript | S::Tsx))
+    language == Lang::Known(S::Go)
 }
 
-pub(super) fn look(compared: &Compared<'_>) -> Vec<Claim> {
-    if compared.test || !reads(compared.language) {
-        return Vec::new();
-    }
+/// The calls of both sides whose error the head no longer checks.
+pub(super) fn check(compared: &Compared<'_>) -> Vec<Finding> {
     let functions = compared.functions();
-    functions.iter().flat_map(|both| in_function(compared, *both)).collect()
+    functions.iter().flat_map(|function| in_function(compared, *function)).collect()
 }
 
-fn in_function(compared: &Compared<'_>, both: Both<'_>) -> Vec<Claim> {
+fn in_function(compared: &Compared<'_>, function: FunctionPair<'_>) -> Vec<Finding> {
     let base = &compared.base;
-    let mut claims = Vec::new();
+    let mut findings = Vec::new();
     for guard in &base.conditionals {
         let (first, last) = base.line_span(&guard.all);
-        let gone = both.base.body.contains(&guard.condition.start)
-            && (first..=last).all(|l| compared.removed(l));
-        if !gone || !words::exits(base.of(&guard.body)) {
-            continue;
-        }
-        let condition = bare(base.of(&guard.condition));
-        let check = words::null_check(&condition, guard.inverted);
-        let Some(check) = check.filter(|c| c.path.len() == 1 && !c.holds_without) else { continue };
-        let name = check.path[0];
-        let low = name.to_ascii_lowercase();
-        if !(low == "e" || low.ends_with("err") || low.ends_with("error")) {
-            continue;
-        }
-        if let Some(line) = unread(compared, both, guard, name) {
-            claims.push(claim(compared, name, first, line));
+        let gone = function.base.body.contains(&guard.condition.start)
+            && (first..=last).all(|l| compared.pair.removed.contains(l));
+        let checked = error_name(base.of(&guard.condition));
+        let Some(name) = checked.filter(|_| gone && exits(base.of(&guard.body))) else { continue };
+        if let Some(line) = unchecked(compared, function, guard, name) {
+            findings.push(finding(compared, name, first, line));
         }
     }
-    claims
+    findings
 }
 
-/// The line of the head that still sets `name` as before the guard, when nothing reads it after.
-fn unread(compared: &Compared<'_>, both: Both<'_>, guard: &Conditional, name: &str) -> Option<u32> {
+/// The error in `err != nil`.
+fn error_name<'t>(condition: &[Token<'t>]) -> Option<&'t str> {
+    let [name, operator, nil] = condition else { return None };
+    let low = name.text.to_ascii_lowercase();
+    let error = low == "e" || low.ends_with("err") || low.ends_with("error");
+    (error && operator.text == "!=" && nil.text == "nil").then_some(name.text)
+}
+
+/// Whether a short block leaves its function or loop.
+fn exits(body: &[Token<'_>]) -> bool {
+    let leaves = |t: &Token<'_>| {
+        matches!(t.text, "return" | "continue" | "break" | "goto" | "panic" | "Exit" | "Fatal")
+    };
+    body.len() <= MAX_EXIT_TOKENS && body.iter().any(leaves)
+}
+
+/// The line of the head that still sets `name`, if nothing reads it before it is set again.
+fn unchecked(
+    compared: &Compared<'_>,
+    function: FunctionPair<'_>,
+    guard: &Conditional,
+    name: &str,
+) -> Option<u32> {
     let (base, head) = (&compared.base, &compared.head);
-    let before = base.of(&(both.base.body.start..guard.all.start));
-    let set = before.iter().rposition(|t| t.text == name)?;
-    let line = before[set].line;
-    if compared.removed(line) {
+    let before = base.of(&(function.base.body.start..guard.all.start));
+    let line = before.iter().rfind(|t| t.text == name)?.line;
+    if compared.pair.removed.contains(line) {
         return None;
     }
-    // The line stands as it was: its place in the head is that of its text.
+    // The line is unchanged: find it in the head by its text.
     let text = base.lines.get(line)?;
-    let (first, last) = head.line_span(&both.head.body);
-    let mut lines =
-        (first..=last).filter(|l| head.lines.get(*l) == Some(text) && !compared.added(*l));
-    let nth = (base.line_span(&both.base.body).0..line)
-        .filter(|l| base.lines.get(*l) == Some(text) && !compared.removed(*l))
+    let (first, last) = head.line_span(&function.head.body);
+    let mut lines = (first..=last)
+        .filter(|l| head.lines.get(*l) == Some(text) && !compared.pair.added.contains(*l));
+    let nth = (base.line_span(&function.base.body).0..line)
+        .filter(|l| base.lines.get(*l) == Some(text) && !compared.pair.removed.contains(*l))
         .count();
     let now = lines.nth(nth)?;
-    let body = head.of(&both.head.body);
-    let sets = |at: usize| sets_error(body, at);
+    let body = head.of(&function.head.body);
     let here = body.iter().position(|t| t.line == now && t.text == name)?;
-    if !sets(here) {
+    if !is_assigned(body, here) {
         return None;
     }
     let next = body.iter().enumerate().skip(here + 1).find(|(_, t)| t.text == name);
-    next.is_none_or(|(at, _)| sets(at)).then_some(now)
+    next.is_none_or(|(at, _)| is_assigned(body, at)).then_some(now)
 }
 
-/// Whether the name at `at` stands left of an assignment that is a statement of its own.
-fn sets_error(body: &[Token<'_>], at: usize) -> bool {
+/// Whether the name at `at` is on the left of an assignment statement.
+fn is_assigned(body: &[Token<'_>], at: usize) -> bool {
     let rest = body[at + 1..].iter().take_while(|t| t.line == body[at].line);
     let mut after = rest.skip_while(|t| t.text == "," || t.name);
-    after.next().is_some_and(|t| ASSIGNS.contains(&t.text))
+    after.next().is_some_and(|t| matches!(t.text, "=" | ":="))
 }
 
-fn claim(compared: &Compared<'_>, name: &str, old: u32, line: u32) -> Claim {
-    let said = Said::body(format!(
+fn finding(compared: &Compared<'_>, name: &str, old: u32, line: u32) -> Finding {
+    let body = format!(
         "Line {old} of the base left when `{name}` was set. That is gone, nothing reads this \
          `{name}` now, and what follows runs as if the call had worked."
-    ));
-    Claim { finding: compared.finding(&ERROR, (line, line), said), unless: Unless::default() }
+    );
+    let lines = &compared.head.lines;
+    let head = Head { path: compared.pair.path, lines, added: compared.pair.added };
+    head.finding(&INFO, line, &body, None)
 }

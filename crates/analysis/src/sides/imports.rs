@@ -1,53 +1,47 @@
-//! What the imported names of a file stand for, and which file a module is.
+//! What the imported names of a Python or JavaScript file refer to.
 //!
-//! Read from tokens. A name counts only while nothing else in the file gives it a meaning; what
-//! comes by a wildcard, an alias of a bundler or a path put together is not known.
+//! Read from tokens. A name counts only if nothing else in the file binds it. Wildcard imports,
+//! bundler aliases and computed paths are not resolved.
 
 use std::ops::Range;
 
 use ast_grep_language::SupportLang as S;
 
-use super::syntax::{Syntax, Token};
+use super::{
+    modules::Module,
+    syntax::{Function, Syntax, Token},
+};
 use crate::Lang;
 
-/// A module as a file names it.
+/// What an imported name refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Module {
-    /// Python's: how many dots stand before it, and its names.
-    Python(usize, Vec<String>),
-    /// A path of JavaScript's that begins with a dot.
-    Script(String),
-}
-
-/// What an imported name stands for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Means {
+pub(super) enum Binding {
     /// A module.
     Module(Module),
-    /// What a module calls so, which may be a module of Python's, too.
+    /// A member of a module; in Python that may be a module, too.
     Member(Module, String),
-    /// What a module exports without a name.
+    /// The default export of a module.
     Default(Module),
-    /// A module and what it exports without a name, in one.
+    /// A module and its default export in one: what `require` returns.
     Required(Module),
 }
 
 /// One imported name.
 #[derive(Debug, Clone)]
 pub(super) struct Import {
-    /// As the file calls it, with dots where it is reached by them.
+    /// Its name in this file, dotted for `import a.b`.
     pub(super) local: String,
-    pub(super) means: Means,
-    /// Where it is imported.
+    pub(super) binding: Binding,
+    /// The tokens of the import.
     pub(super) span: Range<usize>,
 }
 
-/// The names that a file imports and that mean nothing else in it.
+/// The names that a file imports and binds nowhere else.
 pub(super) fn of(syntax: &Syntax<'_>) -> Vec<Import> {
     let python = syntax.language == Lang::Known(S::Python);
-    let starts = (0..syntax.tokens.len()).filter(|at| is_first(syntax, *at));
+    let starts = (0..syntax.tokens.len()).filter(|at| starts_line(syntax, *at));
     let mut found: Vec<Import> = match python {
-        true if takes_all(syntax) => Vec::new(),
+        true if has_wildcard(syntax) => Vec::new(),
         true => starts.flat_map(|at| python_at(&syntax.tokens, at).unwrap_or_default()).collect(),
         false => (0..syntax.tokens.len()).flat_map(|at| script_at(&syntax.tokens, at)).collect(),
     };
@@ -55,7 +49,7 @@ pub(super) fn of(syntax: &Syntax<'_>) -> Vec<Import> {
         found.iter().map(|i| (root(&i.local).to_owned(), i.span.clone())).collect();
     found.retain(|import| {
         let name = root(&import.local);
-        // `import a.b` and `import a.c` both mean `a`; of anything else there is one meaning.
+        // `import a.b` and `import a.c` both bind `a`; any other name must be bound once.
         let others = spans.iter().filter(|(other, _)| other == name).count();
         let single = others == 1 || import.local.contains('.');
         single && syntax.function_at(import.span.start).is_none() && !rebound(syntax, import)
@@ -67,16 +61,16 @@ fn root(local: &str) -> &str {
     local.split('.').next().unwrap_or(local)
 }
 
-fn is_first(syntax: &Syntax<'_>, at: usize) -> bool {
+fn starts_line(syntax: &Syntax<'_>, at: usize) -> bool {
     at == 0 || syntax.tokens[at - 1].line < syntax.tokens[at].line
 }
 
-/// Whether any module gives all its names to this file.
-fn takes_all(syntax: &Syntax<'_>) -> bool {
+/// Whether the file has a wildcard import.
+fn has_wildcard(syntax: &Syntax<'_>) -> bool {
     syntax.tokens.windows(2).any(|w| w[0].text == "import" && w[1].text.starts_with('*'))
 }
 
-/// `a.b.c` from `at` on: its names, and where it ends.
+/// Reads `a.b.c` at `at`: its names, and the index behind it.
 fn dotted(tokens: &[Token<'_>], mut at: usize) -> (Vec<String>, usize) {
     let mut names = Vec::new();
     while let Some(token) = tokens.get(at).filter(|t| t.name) {
@@ -90,7 +84,7 @@ fn dotted(tokens: &[Token<'_>], mut at: usize) -> (Vec<String>, usize) {
     (names, at)
 }
 
-/// `as name`: the name, and where it ends.
+/// Reads `as name` at `at`: the name, and the index behind it.
 fn renamed<'t>(tokens: &[Token<'t>], at: usize) -> (Option<&'t str>, usize) {
     match tokens.get(at..at + 2) {
         Some([word, name]) if word.text == "as" => (Some(name.text), at + 2),
@@ -117,8 +111,8 @@ fn python_modules(tokens: &[Token<'_>], start: usize) -> Vec<Import> {
         }
         let (alias, end) = renamed(tokens, end);
         let local = alias.map_or_else(|| names.join("."), str::to_owned);
-        let means = Means::Module(Module::Python(0, names));
-        found.push(Import { local, means, span: start..end });
+        let binding = Binding::Module(Module::Python(0, names));
+        found.push(Import { local, binding, span: start..end });
         match tokens.get(end) {
             Some(comma) if comma.text == "," => at = end + 1,
             _ => break,
@@ -144,9 +138,9 @@ fn python_members(tokens: &[Token<'_>], start: usize) -> Option<Vec<Import>> {
     let mut found = Vec::new();
     while let Some(token) = tokens.get(at).filter(|t| t.name) {
         let (alias, end) = renamed(tokens, at + 1);
-        let means = Means::Member(Module::Python(dots, module.clone()), token.text.to_owned());
+        let binding = Binding::Member(Module::Python(dots, module.clone()), token.text.to_owned());
         let local = alias.unwrap_or(token.text).to_owned();
-        found.push(Import { local, means, span: start..end });
+        found.push(Import { local, binding, span: start..end });
         match tokens.get(end) {
             Some(comma) if comma.text == "," => at = end + 1,
             _ => break,
@@ -155,7 +149,7 @@ fn python_members(tokens: &[Token<'_>], start: usize) -> Option<Vec<Import>> {
     Some(found)
 }
 
-/// The path between quotes that begins with a dot, where one stands.
+/// Reads a quoted relative path at `at`.
 fn path_at(tokens: &[Token<'_>], at: usize) -> Option<String> {
     match tokens.get(at..at + 3)? {
         [open, path, close]
@@ -167,7 +161,7 @@ fn path_at(tokens: &[Token<'_>], at: usize) -> Option<String> {
     }
 }
 
-/// What `… from "./a"` or `const … = require("./a")` brings, seen from `from` or `require`.
+/// The imports of `… from "./a"` or `const … = require("./a")`; `at` is `from` or `require`.
 fn script_at(tokens: &[Token<'_>], at: usize) -> Vec<Import> {
     let found = match tokens[at].text {
         "from" => script_import(tokens, at),
@@ -185,19 +179,19 @@ fn script_import(tokens: &[Token<'_>], from: usize) -> Option<Vec<Import>> {
         return None;
     }
     let mut found = Vec::new();
-    let mut add = |local: &str, means| {
-        found.push(Import { local: local.to_owned(), means, span: span.clone() });
+    let mut add = |local: &str, binding| {
+        found.push(Import { local: local.to_owned(), binding, span: span.clone() });
     };
     let mut clause = &tokens[start + 1..from];
     if let [name, rest @ ..] = clause
         && name.name
     {
-        add(name.text, Means::Default(module.clone()));
+        add(name.text, Binding::Default(module.clone()));
         clause = rest.split_first().filter(|(c, _)| c.text == ",").map_or(rest, |(_, more)| more);
     }
     match clause {
         [star, word, name] if star.text == "*" && word.text == "as" => {
-            add(name.text, Means::Module(module));
+            add(name.text, Binding::Module(module));
         }
         [open, inner @ .., close] if open.text == "{" && close.text == "}" => {
             members(inner, "as", &module, &mut add);
@@ -218,11 +212,11 @@ fn script_require(tokens: &[Token<'_>], require: usize) -> Option<Vec<Import>> {
     }
     let start = tokens[..equals].iter().rposition(|t| t.text == "const")?;
     let mut found = Vec::new();
-    let mut add = |local: &str, means| {
-        found.push(Import { local: local.to_owned(), means, span: start..require });
+    let mut add = |local: &str, binding| {
+        found.push(Import { local: local.to_owned(), binding, span: start..require });
     };
     match &tokens[start + 1..equals] {
-        [name] => add(name.text, Means::Required(module)),
+        [name] => add(name.text, Binding::Required(module)),
         [open, inner @ .., close] if open.text == "{" && close.text == "}" => {
             members(inner, ":", &module, &mut add);
         }
@@ -232,35 +226,40 @@ fn script_require(tokens: &[Token<'_>], require: usize) -> Option<Vec<Import>> {
 }
 
 /// `a, b as c` or `a, b: c`.
-fn members(inner: &[Token<'_>], renames: &str, module: &Module, add: &mut impl FnMut(&str, Means)) {
+fn members(
+    inner: &[Token<'_>],
+    renames: &str,
+    module: &Module,
+    add: &mut impl FnMut(&str, Binding),
+) {
     for part in inner.split(|t| t.text == ",") {
         match part {
-            [name] => add(name.text, Means::Member(module.clone(), name.text.to_owned())),
+            [name] => add(name.text, Binding::Member(module.clone(), name.text.to_owned())),
             [name, word, local] if word.text == renames => {
-                add(local.text, Means::Member(module.clone(), name.text.to_owned()));
+                add(local.text, Binding::Member(module.clone(), name.text.to_owned()));
             }
             _ => {}
         }
     }
 }
 
-/// Whether anything but its import gives the name a meaning.
+/// Whether anything but its import binds the name.
 fn rebound(syntax: &Syntax<'_>, import: &Import) -> bool {
     let name = root(&import.local);
     let outside = |at: &usize| !import.span.contains(at) && syntax.tokens[*at].text == name;
     let parameter = |at: usize| {
-        let takes = |f: &super::syntax::Function| f.parameters.contains(&at);
+        let takes = |f: &Function| f.parameters.contains(&at);
         syntax.functions.iter().any(takes)
     };
     let mut places = (0..syntax.tokens.len()).filter(outside);
-    places.any(|at| parameter(at) || means_anew(syntax, at))
+    places.any(|at| parameter(at) || binds(syntax, at))
         || nameless_parameter(&syntax.tokens, name)
-        || taken_apart(syntax, import, name)
+        || destructured(syntax, import, name)
         || replaced(&syntax.tokens, &import.local)
 }
 
-/// Whether the token gives its name a meaning.
-fn means_anew(syntax: &Syntax<'_>, at: usize) -> bool {
+/// Whether the token at `at` is a declaration or assignment of its name.
+fn binds(syntax: &Syntax<'_>, at: usize) -> bool {
     let text = |at: Option<usize>| at.and_then(|a| syntax.tokens.get(a)).map_or("", |t| t.text);
     let (before, after) = (text(at.checked_sub(1)), text(Some(at + 1)));
     if matches!(before, "." | "?." | "->") {
@@ -272,10 +271,10 @@ fn means_anew(syntax: &Syntax<'_>, at: usize) -> bool {
     ];
     declares.contains(&before)
         || matches!(after, "=" | ":=" | "+=" | "=>" | "in" | "of")
-        || is_first(syntax, at) && matches!(after, "," | ":")
+        || starts_line(syntax, at) && matches!(after, "," | ":")
 }
 
-/// Whether a function without a name takes a parameter of this name.
+/// Whether an anonymous function has a parameter of this name.
 fn nameless_parameter(tokens: &[Token<'_>], name: &str) -> bool {
     let named = |range: Range<usize>| tokens[range].iter().any(|t| t.text == name);
     tokens.iter().enumerate().any(|(at, token)| match token.text {
@@ -292,7 +291,7 @@ fn nameless_parameter(tokens: &[Token<'_>], name: &str) -> bool {
     })
 }
 
-/// The bracket that the one at `close` closes.
+/// The index of the bracket that the one at `close` closes.
 fn opening(tokens: &[Token<'_>], close: usize) -> usize {
     let mut depth = 0_usize;
     for at in (0..=close).rev() {
@@ -308,8 +307,8 @@ fn opening(tokens: &[Token<'_>], close: usize) -> usize {
     close
 }
 
-/// Whether the name is one of several that a value is taken apart into.
-fn taken_apart(syntax: &Syntax<'_>, import: &Import, name: &str) -> bool {
+/// Whether a destructuring assignment binds the name.
+fn destructured(syntax: &Syntax<'_>, import: &Import, name: &str) -> bool {
     let tokens = &syntax.tokens;
     (1..tokens.len()).any(|at| {
         let closes = matches!(tokens[at - 1].text, "}" | "]" | ")");
@@ -318,91 +317,11 @@ fn taken_apart(syntax: &Syntax<'_>, import: &Import, name: &str) -> bool {
     })
 }
 
-/// Whether something else is put in the place of what the module holds.
+/// Whether a member of the module may be replaced: assigned, patched or mocked.
 fn replaced(tokens: &[Token<'_>], local: &str) -> bool {
     let last = local.rsplit('.').next().unwrap_or(local);
     tokens.windows(4).any(|w| {
         w[0].text == last && w[1].text == "." && w[2].name && w[3].text == "="
             || matches!(w[0].text, "setattr" | "spyOn" | "patch" | "jest" | "vi" | "sinon")
     })
-}
-
-/// Whether `module`, named in the file `from`, is the file `target`: the paths that must not be
-/// there for it to be certain.
-pub(super) fn stands_for(module: &Module, from: &str, target: &str) -> Option<Vec<String>> {
-    let mut folder: Vec<&str> = from.split('/').collect();
-    folder.pop();
-    match module {
-        Module::Python(0, names) => absolute(names, &folder, target),
-        Module::Python(dots, names) => {
-            let up = folder.len().checked_sub(dots - 1)?;
-            let mut parts = folder[..up].to_vec();
-            parts.extend(names.iter().map(String::as_str));
-            (python_module(target)? == parts).then(|| package(target))
-        }
-        Module::Script(path) => script(path, folder, target),
-    }
-}
-
-/// The names of the module that a file of Python's is, from the root on.
-fn python_module(path: &str) -> Option<Vec<&str>> {
-    let mut parts: Vec<&str> = path.strip_suffix(".py")?.split('/').collect();
-    parts.pop_if(|last| *last == "__init__");
-    Some(parts)
-}
-
-/// A folder of the module's name comes before it.
-fn package(path: &str) -> Vec<String> {
-    let single = path.strip_suffix(".py").filter(|_| !path.ends_with("__init__.py"));
-    single.map(|stem| format!("{stem}/__init__.py")).into_iter().collect()
-}
-
-/// Folders that are on the path of what stands beside them.
-const ROOTS: &[&str] = &["src", "lib", "python"];
-
-fn absolute(names: &[String], folder: &[&str], target: &str) -> Option<Vec<String>> {
-    let parts = python_module(target)?;
-    let at = parts.len().checked_sub(names.len()).filter(|_| !names.is_empty())?;
-    let (before, own) = parts.split_at(at);
-    let near = match before {
-        [outer @ .., last] if ROOTS.contains(last) => folder.starts_with(outer),
-        _ => folder.starts_with(before),
-    };
-    if own != names || !near {
-        return None;
-    }
-    let mut rivals = package(target);
-    let named = |folder: &[&str], end: &str| {
-        let own = names.iter().map(String::as_str);
-        format!("{}{end}", folder.iter().copied().chain(own).collect::<Vec<_>>().join("/"))
-    };
-    for up in (0..=folder.len()).filter(|up| folder[..*up] != *before) {
-        rivals.push(named(&folder[..up], ".py"));
-        rivals.push(named(&folder[..up], "/__init__.py"));
-    }
-    // In a package the module would have a longer name.
-    if !before.is_empty() {
-        rivals.push(format!("{}/__init__.py", before.join("/")));
-    }
-    Some(rivals)
-}
-
-fn script<'p>(path: &'p str, mut folder: Vec<&'p str>, target: &str) -> Option<Vec<String>> {
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => {
-                folder.pop()?;
-            }
-            part => folder.push(part),
-        }
-    }
-    let whole = folder.join("/");
-    let ends = [".js", ".jsx", ".mjs", ".cjs"];
-    if target == whole || ends.iter().any(|end| target.strip_suffix(end) == Some(&whole)) {
-        return Some(Vec::new());
-    }
-    let index = ends.iter().any(|end| target.strip_suffix(end) == Some(&format!("{whole}/index")));
-    let files = ends.iter().chain(&[".ts", ".tsx"]);
-    index.then(|| files.map(|end| format!("{whole}{end}")).collect())
 }

@@ -1,27 +1,39 @@
-//! A lock file that was made for other requirements than those of its manifest.
+//! `lock-contradicts-manifest`: a lock file made for other requirements than its manifest has.
 //!
-//! Lock files are refreshed all the time without a change of the manifest, and that is right. Only
-//! where the lock file repeats the requirements, or must name what is required, and does not, it is
-//! certainly wrong. What the manifest or the lock file may replace is left out.
+//! A lock file may be refreshed without a change of the manifest. It is wrong only where it repeats
+//! the requirements, or must name each of them, and differs. Requirements that the manifest or the
+//! lock file may override are left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{about::LOCK_FILE, lock_packages as packages, lock_readers as readers};
-use crate::{Finding, checks::At};
+use super::{CheckInfo, lock_packages as packages, lock_readers as readers};
+use crate::{Category, Confidence, Finding, Severity, checks::At};
 
-/// Requirements by name, each with the versions asked for; `None` for one that cannot be compared.
+pub(super) const INFO: CheckInfo = CheckInfo {
+    id: "lock-contradicts-manifest",
+    category: Category::Logic,
+    severity: Severity::Medium,
+    confidence: Confidence::hundredths(85),
+    title: "The lock file contradicts its manifest",
+    problem: "The lock file was made for other requirements than those in the manifest beside it, so a clean \
+              installation fails.",
+    advice: "Make the lock file anew from the manifest, in the same change.",
+    reads: |_| false,
+};
+
+/// Requirements by name, each with the versions requested; `None` for one that cannot be compared.
 pub(super) type Requirements = BTreeMap<String, Vec<Option<String>>>;
 
-/// What a manifest and a lock file say about what is required.
+/// The requirements of a manifest and of its lock file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Said {
-    /// What the manifest requires, as far as the lock file must name it.
+pub(super) struct Comparison {
+    /// The requirements of the manifest that the lock file must name.
     pub(super) required: Requirements,
-    /// What the lock file names.
+    /// The requirements that the lock file names.
     pub(super) locked: Requirements,
-    /// What it may name, besides.
+    /// Names that it may have besides.
     pub(super) allowed: BTreeSet<String>,
-    /// Whether it names requirements only.
+    /// Whether every name in `locked` must be a requirement.
     pub(super) complete: bool,
 }
 
@@ -30,21 +42,21 @@ pub(super) struct Said {
 pub(super) struct Texts<'a> {
     pub(super) manifest: &'a str,
     pub(super) lock: &'a str,
-    /// The folder of the manifest from that of the lock file on; empty when it is the same.
+    /// The manifest's folder relative to the lock file's; empty if it is the same.
     pub(super) member: &'a str,
 }
 
-/// A kind of lock file.
+/// A format of lock files.
 pub struct Format {
     lock: &'static str,
     manifest: &'static str,
-    /// What fails, in words.
+    /// The command that fails, in words.
     refuses: &'static str,
     /// Whether one lock file may serve manifests in folders below it.
     members: bool,
-    /// Files that make it another matter, in a folder above or the same.
+    /// Files in the same folder or above that exempt the lock file.
     unless: &'static [&'static str],
-    read: fn(Texts<'_>) -> Option<Said>,
+    read: fn(Texts<'_>) -> Option<Comparison>,
 }
 
 const FORMATS: &[Format] = &[
@@ -93,13 +105,13 @@ const fn format(
     manifest: &'static str,
     refuses: &'static str,
     members: bool,
-    read: fn(Texts<'_>) -> Option<Said>,
+    read: fn(Texts<'_>) -> Option<Comparison>,
 ) -> Format {
     Format { lock, manifest, refuses, members, unless: &[], read }
 }
 
 impl Format {
-    /// The kind of the lock file at `path`.
+    /// The format of the lock file at `path`.
     pub fn of(path: &str) -> Option<&'static Self> {
         let name = split(path).1;
         FORMATS.iter().find(|f| f.lock == name)
@@ -110,11 +122,11 @@ impl Format {
         format!("{}{}", split(path).0, self.manifest)
     }
 
-    /// Files that make it another matter, for a lock file at `path`.
+    /// Files that exempt the lock file at `path` if they exist.
     pub fn rivals(&self, path: &str) -> Vec<String> {
         let folders: Vec<String> = folders_above(path).collect();
         let named = |file: &&str| folders.iter().map(|f| format!("{f}{file}")).collect::<Vec<_>>();
-        // One further up may be the one that counts, and this one a remainder.
+        // A lock file further up may be the one in use, and this one a remainder.
         let (own, name) = split(path);
         let above = folders
             .iter()
@@ -123,8 +135,8 @@ impl Format {
         self.unless.iter().flat_map(named).chain(above).collect()
     }
 
-    /// What the lock file at `lock` was made for and its manifest at `manifest` does not say, in
-    /// words; nothing when they agree or when either cannot be read. Each is a path and a text.
+    /// How the lock file and its manifest differ, in words; nothing if they agree or one cannot be
+    /// parsed. Each is a path and a text.
     pub fn contradictions(&self, manifest: (&str, &str), lock: (&str, &str)) -> Vec<String> {
         let member = split(manifest.0).0.strip_prefix(split(lock.0).0).unwrap_or_default();
         let member = member.trim_end_matches('/');
@@ -132,11 +144,11 @@ impl Format {
             return Vec::new();
         }
         let texts = Texts { manifest: manifest.1, lock: lock.1, member };
-        (self.read)(texts).map(|said| said.contradictions()).unwrap_or_default()
+        (self.read)(texts).map(|comparison| comparison.contradictions()).unwrap_or_default()
     }
 
-    /// About a lock file, or a manifest that changed without it; `changed` says whether the lock
-    /// file did.
+    /// The finding about a lock file; `changed` says whether the change touches it, else the finding
+    /// is on the manifest.
     pub fn finding(&self, manifest: &str, lock: &str, changed: bool, how: &str) -> Finding {
         let at = At { path: if changed { lock } else { manifest }, number: 0, line: "" };
         let place = match changed {
@@ -144,14 +156,14 @@ impl Format {
             true => format!("Of `{manifest}`: "),
             false => format!("In `{lock}`, which was not changed: "),
         };
-        let body = format!("{place}{how}. {} such a pair.\n\n{}", self.refuses, LOCK_FILE.advice);
-        let (title, confidence) = (LOCK_FILE.title, LOCK_FILE.confidence.get());
-        at.finding(LOCK_FILE.id, LOCK_FILE.category, LOCK_FILE.severity, confidence, title, &body)
+        let body = format!("{place}{how}. {} such a pair.\n\n{}", self.refuses, INFO.advice);
+        let (title, confidence) = (INFO.title, INFO.confidence.get());
+        at.finding(INFO.id, INFO.category, INFO.severity, confidence, title, &body)
     }
 }
 
-/// Where lock files for the manifest at `path` may stand: those of each folder, the nearest first,
-/// each with its kind.
+/// The possible lock files of the manifest at `path`, each with its format: a list for each folder,
+/// the nearest first.
 pub fn locks_for(path: &str) -> Vec<Vec<(String, &'static Format)>> {
     let (own, name) = split(path);
     let fitting = |folder: &str| {
@@ -161,7 +173,7 @@ pub fn locks_for(path: &str) -> Vec<Vec<(String, &'static Format)>> {
     folders_above(path).map(|folder| fitting(&folder)).filter(|all| !all.is_empty()).collect()
 }
 
-/// Folder with its slash, and name.
+/// The folder, with its slash, and the name.
 fn split(path: &str) -> (&str, &str) {
     path.split_at(path.rfind('/').map_or(0, |at| at + 1))
 }
@@ -172,7 +184,7 @@ fn folders_above(path: &str) -> impl Iterator<Item = String> + '_ {
     ends.chain([String::new()])
 }
 
-impl Said {
+impl Comparison {
     fn contradictions(&self) -> Vec<String> {
         let mut found = Vec::new();
         for (name, wanted) in &self.required {

@@ -1,4 +1,4 @@
-//! What manifests and lock files of JavaScript's package managers say. One that cannot be read says
+//! Readers of the manifests and lock files of npm, pnpm and Yarn. One that cannot be parsed yields
 //! nothing.
 
 use std::collections::BTreeMap;
@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use super::lock_file::{Requirements, Said, Texts};
+use super::lock_file::{Comparison, Requirements, Texts};
 
 type Strings = BTreeMap<String, String>;
 
-/// A manifest of npm's and its kin, or what a lock file repeats of it.
+/// A `package.json`, or the copy of it in a lock file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Package {
@@ -24,7 +24,7 @@ struct Package {
     pnpm: Value,
 }
 
-/// A version that every tool writes the same: no address, no alias, no path.
+/// A version that every tool writes the same: no URL, alias or path.
 fn plain(spec: &str) -> Option<String> {
     let strange = spec.is_empty() || spec.contains([':', '/', '#', ',']);
     (!strange).then(|| spec.to_owned())
@@ -36,22 +36,22 @@ impl Package {
         all.into_iter().flatten()
     }
 
-    /// What it requires; what is replaced, or comes from another place, is only allowed.
-    fn said(&self) -> Said {
+    /// Its requirements; overridden ones, and those from a URL or path, are only allowed.
+    fn comparison(&self) -> Comparison {
         let replaced = [&self.resolutions, &self.overrides, &self.pnpm].map(Value::to_string);
-        let mut said = Said { complete: true, ..Said::default() };
-        said.allowed.extend(self.peer_dependencies.keys().cloned());
+        let mut comparison = Comparison { complete: true, ..Comparison::default() };
+        comparison.allowed.extend(self.peer_dependencies.keys().cloned());
         for (name, spec) in self.each() {
-            // A name in any of them, however it is written.
+            // A name anywhere in them, whatever their syntax.
             let replaced = replaced.iter().any(|r| r.contains(name.as_str()));
             match plain(spec).filter(|_| !replaced) {
-                Some(spec) => said.required.entry(name.clone()).or_default().push(Some(spec)),
+                Some(spec) => comparison.required.entry(name.clone()).or_default().push(Some(spec)),
                 None => {
-                    said.allowed.insert(name.clone());
+                    comparison.allowed.insert(name.clone());
                 }
             }
         }
-        said
+        comparison
     }
 
     fn locked(&self) -> Requirements {
@@ -67,19 +67,18 @@ fn package(text: &str) -> Option<Package> {
     serde_json::from_str(text).ok()
 }
 
-pub(super) fn npm(texts: Texts<'_>) -> Option<Said> {
+pub(super) fn npm(texts: Texts<'_>) -> Option<Comparison> {
     #[derive(Deserialize)]
     struct Lock {
         packages: BTreeMap<String, Value>,
     }
-    let said = package(texts.manifest)?.said();
+    let comparison = package(texts.manifest)?.comparison();
     let mut lock: Lock = serde_json::from_str(texts.lock).ok()?;
     let own: Package = serde_json::from_value(lock.packages.remove(texts.member)?).ok()?;
-    Some(Said { locked: own.locked(), ..said })
+    Some(Comparison { locked: own.locked(), ..comparison })
 }
 
-/// The parts of a YAML text below some of its outermost keys, as far as they need not be parsed
-/// whole.
+/// The sections of a YAML text under some of its top-level keys, so that not all of it is parsed.
 fn sections(text: &str, keys: &[&str]) -> String {
     let mut kept = String::new();
     let mut keeps = false;
@@ -100,7 +99,7 @@ fn yaml<T: DeserializeOwned>(text: &str) -> Option<T> {
     serde_saphyr::from_str(text).ok()
 }
 
-/// One importer of pnpm's.
+/// An importer of a pnpm lock file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Importer {
@@ -124,7 +123,7 @@ impl Importer {
     }
 }
 
-pub(super) fn pnpm(texts: Texts<'_>) -> Option<Said> {
+pub(super) fn pnpm(texts: Texts<'_>) -> Option<Comparison> {
     #[derive(Deserialize)]
     struct Lock {
         #[serde(default)]
@@ -134,7 +133,7 @@ pub(super) fn pnpm(texts: Texts<'_>) -> Option<Said> {
         #[serde(flatten)]
         only: Importer,
     }
-    // A hook may change every manifest.
+    // A hook may rewrite every manifest.
     let hooks = ["pnpmfileChecksum", "ignoredOptionalDependencies", "packageExtensionsChecksum"];
     if texts.lock.lines().any(|line| hooks.iter().any(|hook| line.starts_with(hook))) {
         return None;
@@ -147,29 +146,29 @@ pub(super) fn pnpm(texts: Texts<'_>) -> Option<Said> {
         "devDependencies",
         "optionalDependencies",
     ];
-    let mut said = package(texts.manifest)?.said();
+    let mut comparison = package(texts.manifest)?.comparison();
     let mut lock: Lock = yaml(&sections(texts.lock, &keys))?;
     let overrides = lock.overrides.to_string();
     let replaced = |name: &&String| overrides.contains(name.as_str());
-    let replaced: Vec<String> = said.required.keys().filter(replaced).cloned().collect();
-    said.required.retain(|name, _| !replaced.contains(name));
-    said.allowed.extend(replaced);
+    let replaced: Vec<String> = comparison.required.keys().filter(replaced).cloned().collect();
+    comparison.required.retain(|name, _| !replaced.contains(name));
+    comparison.allowed.extend(replaced);
     let own = match texts.member {
         "" => lock.importers.remove(".").or_else(|| lock.importers.is_empty().then_some(lock.only)),
         member => lock.importers.remove(member),
     };
-    Some(Said { locked: own?.locked(), ..said })
+    Some(Comparison { locked: own?.locked(), ..comparison })
 }
 
-pub(super) fn yarn(texts: Texts<'_>) -> Option<Said> {
+pub(super) fn yarn(texts: Texts<'_>) -> Option<Comparison> {
     match texts.lock.lines().any(|line| line.starts_with("__metadata:")) {
         true => berry(texts),
         false => classic(texts),
     }
 }
 
-/// Yarn's first format: a key for each version that anything asks for.
-fn classic(texts: Texts<'_>) -> Option<Said> {
+/// Yarn 1: a key for each version that anything requests.
+fn classic(texts: Texts<'_>) -> Option<Comparison> {
     let manifest = package(texts.manifest)?;
     // Members of a workspace are not locked.
     if !texts.member.is_empty()
@@ -187,11 +186,11 @@ fn classic(texts: Texts<'_>) -> Option<Said> {
             locked.entry(name.to_owned()).or_default().push(plain(spec));
         }
     }
-    Some(Said { locked, complete: false, ..manifest.said() })
+    Some(Comparison { locked, complete: false, ..manifest.comparison() })
 }
 
-/// Yarn's later format: an entry for each workspace.
-fn berry(texts: Texts<'_>) -> Option<Said> {
+/// Yarn 2 and later: an entry for each workspace.
+fn berry(texts: Texts<'_>) -> Option<Comparison> {
     let member = if texts.member.is_empty() { "." } else { texts.member };
     let ends = format!("@workspace:{member}\"");
     let own = |block: &&str| {
@@ -203,12 +202,12 @@ fn berry(texts: Texts<'_>) -> Option<Said> {
     let entry = entries.into_values().next()?;
     let empty = Value::Object(serde_json::Map::new());
     let listed = entry.get("dependencies").unwrap_or(&empty).as_object()?;
-    let mut said = package(texts.manifest)?.said();
+    let mut comparison = package(texts.manifest)?.comparison();
     for (name, spec) in listed {
-        // What the root replaces is not known here.
+        // The overrides of the root are not known here.
         let spec = spec.as_str().filter(|_| texts.member.is_empty());
         let spec = spec.and_then(|s| plain(s.strip_prefix("npm:").unwrap_or(s)));
-        said.locked.insert(name.clone(), vec![spec]);
+        comparison.locked.insert(name.clone(), vec![spec]);
     }
-    Some(said)
+    Some(comparison)
 }

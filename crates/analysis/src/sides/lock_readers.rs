@@ -1,5 +1,4 @@
-//! What the other manifests and lock files say, format by format. One that cannot be read says
-//! nothing.
+//! Readers of the other manifests and lock files. One that cannot be parsed yields nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,11 +6,11 @@ use serde::Deserialize;
 use serde_json::Value;
 use toml::{Table, Value as Toml};
 
-use super::lock_file::{Requirements, Said, Texts};
+use super::lock_file::{Comparison, Requirements, Texts};
 
 type Strings = BTreeMap<String, String>;
 
-pub(super) fn composer(texts: Texts<'_>) -> Option<Said> {
+pub(super) fn composer(texts: Texts<'_>) -> Option<Comparison> {
     #[derive(Deserialize, Default)]
     #[serde(default, rename_all = "kebab-case")]
     struct Manifest {
@@ -47,21 +46,21 @@ pub(super) fn composer(texts: Texts<'_>) -> Option<Said> {
         locked.push(package.name.to_lowercase());
         locked.extend([&package.replace, &package.provide].map(stands).concat());
     }
-    // What has no vendor is part of the platform.
+    // A name without a vendor is part of the platform.
     let wanted = manifest.require.keys().chain(manifest.require_dev.keys());
     let required = wanted.filter(|name| name.contains('/')).map(|name| name.to_lowercase());
     Some(named(required, locked))
 }
 
-/// Names only.
+/// A comparison of names only.
 fn named(
     required: impl IntoIterator<Item = String>,
     locked: impl IntoIterator<Item = String>,
-) -> Said {
+) -> Comparison {
     let any = |name| (name, vec![None]);
     let required = required.into_iter().map(any).collect();
     let locked = locked.into_iter().map(any).collect();
-    Said { required, locked, ..Said::default() }
+    Comparison { required, locked, ..Comparison::default() }
 }
 
 fn table<'t>(value: &'t Table, path: &[&str]) -> Option<&'t Table> {
@@ -77,7 +76,7 @@ fn packages(lock: &Table) -> Option<&Vec<Toml>> {
     lock.get("package")?.as_array()
 }
 
-pub(super) fn cargo(texts: Texts<'_>) -> Option<Said> {
+pub(super) fn cargo(texts: Texts<'_>) -> Option<Comparison> {
     let manifest: Table = texts.manifest.parse().ok()?;
     let lock: Table = texts.lock.parse().ok()?;
     let name = table(&manifest, &["package"])?.get("name")?.as_str()?;
@@ -86,7 +85,7 @@ pub(super) fn cargo(texts: Texts<'_>) -> Option<Said> {
     let entry = entries.next().filter(|_| entries.next().is_none())?;
     let listed = entry.get("dependencies").and_then(Toml::as_array).into_iter().flatten();
     let locked = listed.filter_map(|d| d.as_str()?.split(' ').next().map(str::to_owned));
-    let mut said = Said { complete: true, ..named([], locked) };
+    let mut comparison = Comparison { complete: true, ..named([], locked) };
     let targets = table(&manifest, &["target"]).into_iter().flatten();
     let mut holders = vec![&manifest];
     holders.extend(targets.filter_map(|(_, target)| target.as_table()));
@@ -102,26 +101,26 @@ pub(super) fn cargo(texts: Texts<'_>) -> Option<Said> {
             let name = text(value, "package").unwrap_or(key);
             let truth = |key: &str| value.get(key).and_then(Toml::as_bool) == Some(true);
             // The root may give it another name.
-            said.complete &= !truth("workspace");
+            comparison.complete &= !truth("workspace");
             if truth("workspace") || truth("optional") {
-                said.allowed.insert(name.to_owned());
+                comparison.allowed.insert(name.to_owned());
             } else {
-                said.required.insert(name.to_owned(), vec![None]);
+                comparison.required.insert(name.to_owned(), vec![None]);
             }
         }
     }
-    said.required.remove(name);
-    said.allowed.insert(name.to_owned());
-    Some(said)
+    comparison.required.remove(name);
+    comparison.allowed.insert(name.to_owned());
+    Some(comparison)
 }
 
-/// A name as Python's tools compare it.
+/// A package name, normalised as Python's tools compare it.
 fn folded(name: &str) -> String {
     let low = name.trim().to_lowercase().replace(['_', '.'], "-");
     low.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
 }
 
-pub(super) fn pipenv(texts: Texts<'_>) -> Option<Said> {
+pub(super) fn pipenv(texts: Texts<'_>) -> Option<Comparison> {
     let manifest: Table = texts.manifest.parse().ok()?;
     let lock: BTreeMap<String, Value> = serde_json::from_str(texts.lock).ok()?;
     let entries = lock.iter().filter(|(key, _)| *key != "_meta").filter_map(|(_, v)| v.as_object());
@@ -132,7 +131,7 @@ pub(super) fn pipenv(texts: Texts<'_>) -> Option<Said> {
     Some(named(required.collect::<Vec<_>>(), locked))
 }
 
-/// The name of a requirement as Python's packages write it, where nothing decides whether it holds.
+/// Name and version of a requirement string of Python, without a marker.
 fn requirement(text: &str) -> Option<(String, Option<String>)> {
     let end = text.find(|c: char| !(c.is_alphanumeric() || matches!(c, '-' | '_' | '.')));
     let (name, rest) = text.split_at(end.unwrap_or(text.len()));
@@ -142,7 +141,7 @@ fn requirement(text: &str) -> Option<(String, Option<String>)> {
     (!strange).then(|| (folded(name), clause(rest)))
 }
 
-/// A version that every tool writes the same: one comparison with numbers.
+/// A version specifier that every tool writes the same: one comparison with numbers.
 fn clause(text: &str) -> Option<String> {
     let joined: String = text.split_whitespace().collect();
     let number = joined.trim_start_matches(['=', '>', '<', '~', '!']);
@@ -150,7 +149,7 @@ fn clause(text: &str) -> Option<String> {
     plain.then_some(joined)
 }
 
-pub(super) fn poetry(texts: Texts<'_>) -> Option<Said> {
+pub(super) fn poetry(texts: Texts<'_>) -> Option<Comparison> {
     let manifest: Table = texts.manifest.parse().ok()?;
     let lock: Table = texts.lock.parse().ok()?;
     let locked: Vec<String> =
@@ -163,7 +162,7 @@ pub(super) fn poetry(texts: Texts<'_>) -> Option<Said> {
         let groups = table(tool, &["group"]).into_iter().flatten();
         tables.extend(groups.filter_map(|(_, g)| table(g.as_table()?, &["dependencies"])));
     }
-    // One that holds for some versions of Python only need not be locked.
+    // A conditional requirement need not be locked.
     let always = |value: &Toml| {
         let some = ["python", "platform", "markers"].iter().any(|key| value.get(key).is_some());
         value.is_str() || value.get("version").is_some() && !some
@@ -174,7 +173,7 @@ pub(super) fn poetry(texts: Texts<'_>) -> Option<Said> {
     Some(named(required, locked))
 }
 
-/// The requirements of `[project]`: read, where that is possible, and the name alone.
+/// The requirements of `[project]`: parsed, where possible, and the name alone.
 fn listed_names(
     manifest: &Table,
 ) -> impl Iterator<Item = (Option<(String, Option<String>)>, String)> {
@@ -187,7 +186,7 @@ fn listed_names(
     texts.map(move |text| (requirement(text), name(text)))
 }
 
-pub(super) fn uv(texts: Texts<'_>) -> Option<Said> {
+pub(super) fn uv(texts: Texts<'_>) -> Option<Comparison> {
     let manifest: Table = texts.manifest.parse().ok()?;
     let lock: Table = texts.lock.parse().ok()?;
     let project = table(&manifest, &["project"])?;
@@ -209,27 +208,27 @@ pub(super) fn uv(texts: Texts<'_>) -> Option<Said> {
     let entry = packages(&lock)?.iter().find(own)?;
     let metadata = entry.get("metadata");
     let listed = metadata.and_then(|m| m.get("requires-dist")?.as_array()).into_iter().flatten();
-    let mut said = Said { complete: true, ..Said::default() };
+    let mut comparison = Comparison { complete: true, ..Comparison::default() };
     for one in listed {
         let spec = text(one, "specifier").filter(|_| one.get("marker").is_none()).and_then(clause);
-        said.locked.entry(folded(text(one, "name")?)).or_default().push(spec);
+        comparison.locked.entry(folded(text(one, "name")?)).or_default().push(spec);
     }
     for (whole, name) in listed_names(&manifest) {
         let spec = whole.and_then(|(_, spec)| spec);
-        said.required.entry(name).or_default().push(spec);
+        comparison.required.entry(name).or_default().push(spec);
     }
     let extras = table(project, &["optional-dependencies"]).into_iter().flatten();
     for extra in extras.filter_map(|(_, list)| list.as_array()).flatten().filter_map(Toml::as_str) {
         let end = |c: char| !(c.is_alphanumeric() || matches!(c, '-' | '_' | '.'));
         let name = folded(extra.split(end).next().unwrap_or_default());
-        said.required.entry(name).or_default().push(None);
+        comparison.required.entry(name).or_default().push(None);
     }
-    said.required.remove(&name);
-    said.allowed.insert(name);
-    Some(said)
+    comparison.required.remove(&name);
+    comparison.allowed.insert(name);
+    Some(comparison)
 }
 
-pub(super) fn gems(texts: Texts<'_>) -> Option<Said> {
+pub(super) fn gems(texts: Texts<'_>) -> Option<Comparison> {
     let mut listed =
         texts.lock.lines().skip_while(|line| *line != "DEPENDENCIES").skip(1).peekable();
     listed.peek()?;
@@ -238,7 +237,7 @@ pub(super) fn gems(texts: Texts<'_>) -> Option<Said> {
     for line in listed {
         let (name, version) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
         let version = version.trim_end_matches('!').trim_start_matches('(').trim_end_matches(')');
-        // Several are put in an order.
+        // The order of several specifiers is not kept.
         let version = Some(version).filter(|v| !v.is_empty() && !v.contains(','));
         let name = name.trim_end_matches('!').to_owned();
         locked.insert(name, vec![version.map(str::to_owned)]);
@@ -249,10 +248,10 @@ pub(super) fn gems(texts: Texts<'_>) -> Option<Said> {
             required.entry(name).or_default().push(version);
         }
     }
-    Some(Said { required, locked, ..Said::default() })
+    Some(Comparison { required, locked, ..Comparison::default() })
 }
 
-/// `gem "name", "~> 1.0"` at the beginning of a line, where nothing decides whether it holds.
+/// Reads `gem "name", "~> 1.0"` at the beginning of a line, without a condition.
 fn gem(line: &str) -> Option<(String, Option<String>)> {
     let rest = line.strip_prefix("gem ")?.trim_start();
     let rest = rest.split(" #").next().unwrap_or(rest);
@@ -264,7 +263,7 @@ fn gem(line: &str) -> Option<(String, Option<String>)> {
     let [_, name, between, version, ..] = parts.as_slice() else {
         return Some((parts.get(1)?.to_string(), None)).filter(|_| parts.len() == 3);
     };
-    // A second one, or anything else behind it, is not compared.
+    // Several specifiers, or options, are not compared.
     let only = between.trim() == "," && parts.len() == 5 && parts[4].trim().is_empty();
     let operator = version.starts_with(['~', '>', '<', '=', '!']);
     let spaced = operator && version.split_whitespace().count() == 2;
@@ -272,8 +271,8 @@ fn gem(line: &str) -> Option<(String, Option<String>)> {
     Some(((*name).to_owned(), Some(own).filter(|_| only && (spaced || !operator))))
 }
 
-pub(super) fn go(texts: Texts<'_>) -> Option<Said> {
-    let mut said = Said::default();
+pub(super) fn go(texts: Texts<'_>) -> Option<Comparison> {
+    let mut comparison = Comparison::default();
     let mut replaced = BTreeSet::new();
     let mut block = "";
     for line in texts.manifest.lines() {
@@ -294,7 +293,7 @@ pub(super) fn go(texts: Texts<'_>) -> Option<Said> {
         match words.as_slice() {
             ["require", path, version] => {
                 let asked = Some((*version).to_owned());
-                said.required.entry((*path).to_owned()).or_default().push(asked);
+                comparison.required.entry((*path).to_owned()).or_default().push(asked);
             }
             ["replace", path, ..] => {
                 replaced.insert((*path).to_owned());
@@ -302,11 +301,11 @@ pub(super) fn go(texts: Texts<'_>) -> Option<Said> {
             _ => {}
         }
     }
-    said.required.retain(|path, _| !replaced.contains(path));
+    comparison.required.retain(|path, _| !replaced.contains(path));
     for line in texts.lock.lines() {
         let [path, version, _] = line.split_whitespace().collect::<Vec<_>>()[..] else { continue };
         let version = version.strip_suffix("/go.mod").unwrap_or(version).to_owned();
-        said.locked.entry(path.to_owned()).or_default().push(Some(version));
+        comparison.locked.entry(path.to_owned()).or_default().push(Some(version));
     }
-    (!said.locked.is_empty()).then_some(said)
+    (!comparison.locked.is_empty()).then_some(comparison)
 }

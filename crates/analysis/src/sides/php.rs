@@ -1,10 +1,10 @@
-//! Full names of PHP's functions and static methods.
+//! Fully qualified names of PHP functions and static methods.
 
 use std::collections::HashMap;
 
 use super::syntax::{Function, Syntax, Token};
 
-/// The tokens of a line that begins with `word`, without it.
+/// The lines that begin with `word`: their tokens behind it.
 fn statements<'s, 't>(
     syntax: &'s Syntax<'t>,
     word: &'static str,
@@ -18,7 +18,7 @@ fn joined(tokens: &[Token<'_>]) -> String {
     text.trim_matches('\\').to_owned()
 }
 
-/// The one namespace of a file, empty without one; `None` when there are several or it has a body.
+/// The namespace of a file, empty without one; `None` if there are several or it has a block.
 fn namespace(syntax: &Syntax<'_>) -> Option<String> {
     let mut all = statements(syntax, "namespace");
     let first = all.next().map(joined).unwrap_or_default();
@@ -29,12 +29,12 @@ fn within(space: &str, name: &str) -> String {
     if space.is_empty() { name.to_owned() } else { format!("{space}\\{name}") }
 }
 
-/// The full name of a function or a static method of a class; `None` for any other, and for what
-/// may be defined somewhere else, too.
+/// The full name of a function or static method; `None` for other methods, and if the file may not
+/// be the only one to define it.
 pub(super) fn full_name(head: &Syntax<'_>, function: &Function) -> Option<String> {
     let space = namespace(head)?;
-    let asks = |t: &Token<'_>| t.text == "function_exists";
-    if head.tokens.iter().any(asks) {
+    let checks = |t: &Token<'_>| t.text == "function_exists";
+    if head.tokens.iter().any(checks) {
         return None;
     }
     let before = head.of(&(function.all.start..function.parameters.start));
@@ -47,12 +47,12 @@ pub(super) fn full_name(head: &Syntax<'_>, function: &Function) -> Option<String
     }
 }
 
-/// What the names of a file stand for.
+/// What the names of a file refer to.
 pub(super) struct Names {
     space: String,
     classes: HashMap<String, String>,
     functions: HashMap<String, String>,
-    /// Whether every name is understood.
+    /// Whether every `use` could be read.
     known: bool,
 }
 
@@ -86,12 +86,12 @@ impl Names {
             [.., last] => (path, last.text),
             [] => return,
         };
-        // A grammar may hold the whole name as one.
+        // A grammar may have the whole name as one token.
         let local = local.rsplit('\\').next().unwrap_or(local);
         list.insert(local.to_owned(), joined(path));
     }
 
-    /// What a callee may be in full.
+    /// The full name of a callee.
     pub(super) fn full_name(&self, syntax: &Syntax<'_>, callee: &[&str]) -> Option<String> {
         if !self.known {
             return None;

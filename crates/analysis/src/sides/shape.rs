@@ -1,4 +1,4 @@
-//! What the grammars call functions, classes, conditions, blocks and calls.
+//! The node kinds of functions, classes, blocks and calls in the grammars.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use ast_grep_language::SupportLang as S;
 
 use crate::{Lang, parse::Tree};
 
-/// Whether the checks that need functions and conditions can read this language.
+/// Whether the language has functions and statements.
 pub(super) fn is_program(language: Lang) -> bool {
     matches!(language, Lang::Known(known) if !matches!(known, S::Yaml | S::Hcl))
 }
@@ -48,12 +48,12 @@ const BLOCKS: &[&str] = &[
     "translation_unit",
 ];
 
-/// Nodes that are one token whatever they consist of.
+/// Nodes that are one token whatever their children.
 pub(super) fn is_whole(kind: &str) -> bool {
     matches!(kind, "variable_name" | "char_literal" | "regex")
 }
 
-/// Whether a leaf of this kind names something.
+/// Whether a leaf of this kind is an identifier.
 pub(super) fn is_name(kind: &str, text: &str) -> bool {
     let quoted = ["string", "content", "fragment", "escape", "heredoc", "text", "comment"];
     !quoted.iter().any(|word| kind.contains(word))
@@ -67,7 +67,7 @@ pub(super) fn is_block(kind: &str) -> bool {
     BLOCKS.contains(&kind)
 }
 
-/// The name of a function that has one.
+/// The name of a function, if it has one.
 pub(super) fn function_name(node: &Tree<'_>, kind: &str) -> Option<String> {
     if !FUNCTIONS.contains(&kind) {
         return None;
@@ -91,7 +91,7 @@ fn receiver_type(text: &str) -> &str {
     last.trim_end_matches(')').split('[').next().unwrap_or("")
 }
 
-/// The name that C hides in the middle of a declaration.
+/// The name inside a declarator of C.
 fn declared_name(declarator: Tree<'_>) -> Option<String> {
     let mut at = declarator;
     for _ in 0..8 {
@@ -107,7 +107,7 @@ fn declared_name(declarator: Tree<'_>) -> Option<String> {
     None
 }
 
-/// What a function without a name of its own is assigned to.
+/// The name that an anonymous function is assigned to.
 fn assigned_name(node: &Tree<'_>) -> Option<String> {
     let parent = node.parent()?;
     let field = match parent.kind().as_ref() {
@@ -121,7 +121,7 @@ fn assigned_name(node: &Tree<'_>) -> Option<String> {
     Some(parent.field(field)?.text().into_owned())
 }
 
-/// The name of a class, or what a language has in its place.
+/// The name of a class, or the like.
 pub(super) fn container_name(node: &Tree<'_>, kind: &str) -> Option<String> {
     let held = ["class", "impl_item", "interface", "trait", "struct", "object_decl", "enum"];
     let module = matches!(kind, "module" | "namespace_definition" | "mod_item");
@@ -133,7 +133,7 @@ pub(super) fn container_name(node: &Tree<'_>, kind: &str) -> Option<String> {
     body(node).map(|_| name.text().into_owned())
 }
 
-/// Where a definition begins: what is put before it belongs to it.
+/// Where a definition begins, its decorators and attributes included.
 pub(super) fn start(node: &Tree<'_>) -> usize {
     let wrapped = |kind: &str| matches!(kind, "decorated_definition" | "export_statement");
     let outer = node.parent().filter(|p| wrapped(&p.kind()));
@@ -157,16 +157,14 @@ pub(super) fn parameters<'t>(node: &Tree<'t>) -> Option<Tree<'t>> {
     node.field("parameters").or_else(declared).or_else(listed)
 }
 
-/// The condition of what has one.
-pub(super) fn condition<'t>(node: &Tree<'t>, kind: &str) -> Option<Tree<'t>> {
-    let other = ["switch", "match", "preproc", "conditional_access", "do_"];
-    if other.iter().any(|word| kind.starts_with(word)) {
-        return None;
-    }
-    node.field("condition")
+/// The condition and the body of an `if` statement.
+pub(super) fn conditional(node: &Tree<'_>, kind: &str) -> Option<(Range<usize>, Range<usize>)> {
+    let fields = || Some((node.field("condition")?, node.field("consequence")?));
+    let (condition, body) = (kind == "if_statement").then(fields).flatten()?;
+    Some((condition.range(), body.range()))
 }
 
-/// What is called, and the arguments with their brackets.
+/// The callee, and the arguments with their brackets.
 pub(super) fn call(node: &Tree<'_>, kind: &str) -> Option<(Range<usize>, Range<usize>)> {
     let calls = ["call", "new_expression", "method_invocation", "invocation_expression"];
     if !calls.contains(&kind) && !kind.contains("call_expression") {

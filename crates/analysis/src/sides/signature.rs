@@ -1,4 +1,4 @@
-//! What a function takes and what a call passes, read from their tokens.
+//! The parameters of a function and the arguments of a call, read from their tokens.
 
 use std::ops::Range;
 
@@ -7,19 +7,19 @@ use ast_grep_language::SupportLang as S;
 use super::syntax::Token;
 use crate::Lang;
 
-/// What a function takes.
+/// The parameters of a function.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Signature {
-    /// Parameters by position, each with whether it may be left out.
+    /// Positional parameters, each with whether it is optional.
     positions: Vec<(String, bool)>,
-    /// Parameters by name only, each with whether it may be left out.
+    /// Keyword-only parameters, each with whether it is optional.
     named: Vec<(String, bool)>,
-    /// Whether any number more may follow, by position or by name.
+    /// Whether it takes any number of further positional arguments, and of keyword arguments.
     more: bool,
     more_named: bool,
 }
 
-/// What a call passes.
+/// The arguments of a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Passed<'t> {
     positions: usize,
@@ -27,7 +27,7 @@ pub(super) struct Passed<'t> {
 }
 
 impl Signature {
-    /// Reads the parameters, brackets included; `None` when they cannot be counted.
+    /// Reads the parameters, brackets included; `None` if they cannot be counted.
     pub(super) fn of(language: Lang, method: bool, tokens: &[Token<'_>]) -> Option<Self> {
         let parts = parts(tokens)?;
         let python = language == Lang::Known(S::Python);
@@ -42,11 +42,11 @@ impl Signature {
                 ["*"] => by_name = true,
                 ["*" | "...", ..] => (signature.more, by_name) = (true, true),
                 ["**", ..] => signature.more_named = true,
-                // A block, or a value taken apart.
+                // A block parameter, or destructuring.
                 ["&" | "{" | "[", ..] => return None,
-                // A keyword of Ruby's.
+                // A keyword parameter of Ruby.
                 [_, ":", ..] if !python => return None,
-                // In a type of Python's it means something else.
+                // In a type of Python it has another meaning.
                 _ if !python && texts.contains(&"...") => signature.more = true,
                 _ => {
                     let name = parameter(part, python)?;
@@ -56,14 +56,13 @@ impl Signature {
                 }
             }
         }
-        // A static method of Python's without `self` is fine; any other first parameter is not
-        // known.
+        // Only a method of Python with `self` or `cls` is certain.
         let first = parts.first().and_then(|p| p.first()).map_or("", |t| t.text);
         let odd = python && method && !matches!(first, "self" | "cls");
         (!odd).then_some(signature)
     }
 
-    /// Whether a call fits; `extra` says whether what is too much is dropped.
+    /// Whether a call fits; `extra` says whether surplus arguments are ignored.
     fn takes(&self, passed: &Passed<'_>, extra: bool) -> bool {
         let few = self.positions.iter().skip(passed.positions);
         let missing = few
@@ -77,7 +76,7 @@ impl Signature {
         !missing && !many && (self.more_named || passed.named.iter().all(known))
     }
 
-    /// Whether whatever fitted fits `now`, too.
+    /// Whether every call that fitted also fits `now`.
     pub(super) fn widens_to(&self, now: &Self) -> bool {
         let as_lax = |old: &(String, bool), new: &(String, bool)| old.0 == new.0 && old.1 <= new.1;
         let kept = self.positions.len() <= now.positions.len()
@@ -108,8 +107,8 @@ pub(super) fn is_broken(
         let php = language == Lang::Known(S::Php);
         return before.takes(passed, php) && !now.takes(passed, php);
     }
-    // Whatever is missing is undefined there, and whatever is too much is dropped; only where what
-    // is passed takes another place it is certainly wrong.
+    // JavaScript accepts missing and surplus arguments: a call is certainly wrong only where an
+    // argument ends up at another parameter.
     let whole = !before.more && !now.more && passed.positions == before.positions.len();
     let shifted = before.positions.iter().zip(&now.positions).any(|(a, b)| a.0 != b.0);
     let renamed = before.positions.len() == now.positions.len();
@@ -120,7 +119,7 @@ pub(super) fn is_broken(
 }
 
 impl<'t> Passed<'t> {
-    /// Reads the arguments, brackets included; `None` when they cannot be counted.
+    /// Reads the arguments, brackets included; `None` if they cannot be counted.
     pub(super) fn of(tokens: &[Token<'t>]) -> Option<Self> {
         let mut passed = Self::default();
         for part in parts(tokens)? {
@@ -128,7 +127,7 @@ impl<'t> Passed<'t> {
             match texts.as_slice() {
                 ["*" | "**" | "..." | "&" | "&&", ..] => return None,
                 [name, "=" | ":", ..] if is_word(name) => passed.named.push(part[0].text),
-                // A generator, a pair of Ruby's.
+                // A generator, or a pair of Ruby.
                 _ if texts.contains(&"for") || texts.contains(&"=>") => return None,
                 [_, ":", ..] => return None,
                 _ => passed.positions += 1,
@@ -138,12 +137,12 @@ impl<'t> Passed<'t> {
     }
 }
 
-/// Whether it begins as a name does; also one that is a word for no value elsewhere.
+/// Whether it begins as a name does; includes keywords.
 fn is_word(text: &str) -> bool {
     text.starts_with(|c: char| c.is_alphabetic() || c == '_')
 }
 
-/// The parts between commas that stand in no inner bracket.
+/// The parts between the commas outside of inner brackets.
 fn parts<'s, 't>(tokens: &'s [Token<'t>]) -> Option<Vec<&'s [Token<'t>]>> {
     let inner = match tokens {
         [open, inner @ .., close] if open.text == "(" && close.text == ")" => inner,

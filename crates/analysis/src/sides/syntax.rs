@@ -1,8 +1,8 @@
-//! One side of a file as the checks see it: its tokens without comments, its functions, its
-//! conditions. The same for every language, so that a check is written once.
+//! One side of a file in a form that is the same for every language: its tokens, functions, classes,
+//! statements and calls.
 //!
-//! Blanks, comments, semicolons and trailing commas are no tokens: what a formatter changes is not
-//! seen at all.
+//! Whitespace, comments, semicolons and trailing commas are no tokens, so that reformatting is no
+//! difference.
 
 use std::{collections::HashMap, ops::Range, rc::Rc};
 
@@ -12,13 +12,13 @@ use crate::{
     parse::{Tree, parse},
 };
 
-/// A token that is no comment.
+/// A token.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Token<'t> {
     pub(super) text: &'t str,
     /// From 1.
     pub(super) line: u32,
-    /// Whether it names something.
+    /// Whether it is an identifier.
     pub(super) name: bool,
     at: usize,
 }
@@ -26,7 +26,7 @@ pub(super) struct Token<'t> {
 /// A function or method with a name.
 #[derive(Debug, Clone)]
 pub(super) struct Function {
-    /// The classes and functions around it, and its own name.
+    /// The names of the classes and functions around it, and its own.
     pub(super) path: Vec<String>,
     /// All its tokens, annotations included.
     pub(super) all: Range<usize>,
@@ -34,7 +34,7 @@ pub(super) struct Function {
     pub(super) parameters: Range<usize>,
     /// The tokens of its body.
     pub(super) body: Range<usize>,
-    /// Whether it stands directly in a class.
+    /// Whether it is directly in a class.
     pub(super) method: bool,
 }
 
@@ -44,28 +44,21 @@ impl Function {
     }
 }
 
-/// A class, or what a language has in its place.
+/// A class, or the like.
 #[derive(Debug, Clone)]
 pub(super) struct Container {
-    /// Its name, those around it first.
+    /// The names of the classes around it, and its own.
     pub(super) path: Vec<String>,
     /// The tokens before its body, annotations included.
     pub(super) header: Range<usize>,
-    /// The tokens of all of it.
-    pub(super) all: Range<usize>,
 }
 
-/// Something that a condition decides.
+/// An `if` statement.
 #[derive(Debug, Clone)]
 pub(super) struct Conditional {
     pub(super) all: Range<usize>,
     pub(super) condition: Range<usize>,
-    /// What happens when it holds.
     pub(super) body: Range<usize>,
-    /// Whether it happens when the condition does not hold (`unless`).
-    pub(super) inverted: bool,
-    /// Whether it repeats.
-    pub(super) repeats: bool,
 }
 
 /// One side of a file.
@@ -76,7 +69,7 @@ pub(super) struct Syntax<'t> {
     pub(super) functions: Vec<Function>,
     pub(super) containers: Vec<Container>,
     pub(super) conditionals: Vec<Conditional>,
-    /// Statements with what holds them: the tokens of each, in order.
+    /// The statements of each block: the tokens of each, in order.
     pub(super) blocks: Vec<Vec<Range<usize>>>,
     /// Every call, blocks passed to it included.
     pub(super) calls: Vec<Call>,
@@ -86,14 +79,14 @@ pub(super) struct Syntax<'t> {
 #[derive(Debug, Clone)]
 pub(super) struct Call {
     pub(super) all: Range<usize>,
-    /// What is called.
+    /// The tokens of the callee.
     pub(super) callee: Range<usize>,
-    /// The arguments with their brackets, where there are any.
+    /// The arguments with their brackets.
     pub(super) arguments: Range<usize>,
 }
 
 impl<'t> Syntax<'t> {
-    /// Parses `text`; nothing when that costs too much.
+    /// Parses `text`; `None` if that costs too much.
     pub(super) fn parse(language: Lang, text: &'t str) -> Option<Self> {
         let lines = Lines::new(text);
         let root = parse(language, text).ok()?;
@@ -111,16 +104,14 @@ impl<'t> Syntax<'t> {
             f.body = span(&f.body);
             f
         });
-        let containers = walk.containers.into_iter().map(|c| Container {
-            path: c.path,
-            header: span(&c.header),
-            all: span(&c.all),
-        });
+        let containers = walk
+            .containers
+            .into_iter()
+            .map(|c| Container { path: c.path, header: span(&c.header) });
         let conditionals = walk.conditionals.into_iter().map(|c| Conditional {
             all: span(&c.all),
             condition: span(&c.condition),
             body: span(&c.body),
-            ..c
         });
         let blocks = walk.blocks.into_iter().map(|b| b.iter().map(&span).collect());
         let calls = walk.calls.into_iter().map(|c| Call {
@@ -131,7 +122,7 @@ impl<'t> Syntax<'t> {
         Some(Self {
             functions: functions.collect(),
             containers: containers.collect(),
-            conditionals: conditionals.filter(|c| !c.condition.is_empty()).collect(),
+            conditionals: conditionals.collect(),
             blocks: blocks.collect(),
             calls: calls.collect(),
             language,
@@ -157,7 +148,7 @@ impl<'t> Syntax<'t> {
         around.min_by_key(|(_, f)| f.all.len()).map(|(index, _)| index)
     }
 
-    /// Functions whose path nobody else in the file has.
+    /// The functions whose path is unique in the file.
     pub(super) fn by_path(&self) -> HashMap<&[String], usize> {
         let mut counted: HashMap<&[String], (usize, usize)> = HashMap::new();
         for (index, function) in self.functions.iter().enumerate() {
@@ -169,7 +160,7 @@ impl<'t> Syntax<'t> {
     }
 }
 
-/// Leaves out what only the layout needs.
+/// Drops trailing commas.
 fn tidy(tokens: Vec<Token<'_>>) -> Vec<Token<'_>> {
     let mut kept: Vec<Token<'_>> = Vec::with_capacity(tokens.len());
     for token in tokens {
@@ -182,18 +173,13 @@ fn tidy(tokens: Vec<Token<'_>>) -> Vec<Token<'_>> {
     kept
 }
 
-/// Whether two runs of tokens read the same.
+/// Whether two token lists have the same texts.
 pub(super) fn same(a: &[Token<'_>], b: &[Token<'_>]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.text == b.text)
 }
 
-/// The tokens without brackets around or in them.
-pub(super) fn bare<'t>(tokens: &[Token<'t>]) -> Vec<&'t str> {
-    tokens.iter().map(|t| t.text).filter(|t| !matches!(*t, "(" | ")")).collect()
-}
-
-/// The tokens as one line, for people.
-pub(super) fn told(tokens: &[Token<'_>]) -> String {
+/// The tokens as one line of source.
+pub(super) fn one_line(tokens: &[Token<'_>]) -> String {
     let mut text = String::new();
     let mut last: Option<&Token<'_>> = None;
     for token in tokens {
@@ -207,7 +193,13 @@ pub(super) fn told(tokens: &[Token<'_>]) -> String {
     text
 }
 
-/// A walk over a parsed text; spans are in bytes until it ends.
+/// The names in a text.
+pub(super) fn names(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+    words.filter(|w| w.starts_with(|c: char| c.is_alphabetic() || c == '_'))
+}
+
+/// A walk over a syntax tree; spans are in bytes until it ends.
 struct Walk<'t, 'l> {
     text: &'t str,
     lines: &'l Lines<'t>,
@@ -234,7 +226,7 @@ impl<'t, 'l> Walk<'t, 'l> {
     }
 
     fn run(&mut self, root: Tree<'_>) {
-        // A stack of its own: the depth of the text must not become the depth of the program.
+        // An explicit stack: deeply nested text must not overflow the call stack.
         let mut open = vec![(root, Rc::new(Vec::new()), false)];
         while let Some((node, mut path, in_class)) = open.pop() {
             let kind = node.kind();
@@ -284,23 +276,12 @@ impl<'t, 'l> Walk<'t, 'l> {
     fn container(&mut self, node: &Tree<'_>, path: &[String]) {
         let start = shape::start(node);
         let end = shape::body(node).map_or(node.range().end, |n| n.range().start);
-        let all = start..node.range().end;
-        self.containers.push(Container { path: path.to_vec(), header: start..end, all });
+        self.containers.push(Container { path: path.to_vec(), header: start..end });
     }
 
     fn parts(&mut self, node: &Tree<'_>, kind: &str) {
-        if let Some(condition) = shape::condition(node, kind) {
-            // The head of a `for` in Go is a node of its own.
-            let whole = if kind == "for_clause" { node.parent() } else { None };
-            let whole = whole.as_ref().unwrap_or(node);
-            let body = ["consequence", "body"].iter().find_map(|f| whole.field(f));
-            self.conditionals.push(Conditional {
-                all: whole.range(),
-                condition: condition.range(),
-                body: body.map_or(condition.range().end..whole.range().end, |n| n.range()),
-                inverted: kind.starts_with("unless") || kind.starts_with("until"),
-                repeats: ["for", "while", "until", "do_"].iter().any(|w| kind.starts_with(w)),
-            });
+        if let Some((condition, body)) = shape::conditional(node, kind) {
+            self.conditionals.push(Conditional { all: node.range(), condition, body });
         }
         if shape::is_block(kind) {
             let statement =

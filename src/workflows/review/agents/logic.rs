@@ -1,4 +1,4 @@
-//! Whether it does what it should: comparisons that never hold, guards that went, work nobody waits for,
+//! Whether it does what it should: comparisons that never hold, errors that nobody checks, work nobody waits for,
 //! lock files and calls left behind.
 
 use async_trait::async_trait;
@@ -27,8 +27,7 @@ impl Agent for Logic {
         let mut report = ctx.category(chunk).await?;
         if chunk.whole {
             let change = WholeChange::of(ctx).await?;
-            let mut findings = change.settled();
-            findings.extend(change.manifests_left_behind().await?);
+            let mut findings = change.manifests_left_behind().await?;
             findings.extend(change.lock_files().await?);
             findings.extend(change.callers().await?);
             without_lesser(&mut findings);

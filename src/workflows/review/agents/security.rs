@@ -1,9 +1,9 @@
-//! Whom it exposes: injection, unchecked certificates, hidden characters, checks of permissions that went.
+//! Whom it exposes: injection, unchecked certificates, hidden characters.
 
 use async_trait::async_trait;
 
-use super::{Agent, AgentContext, Chunk, ChunkReport, Limits, ReviewFile, plan};
-use crate::{analysis::Category, base::Result, workflows::review::sided::WholeChange};
+use super::{Agent, AgentContext, Chunk, ChunkReport};
+use crate::{analysis::Category, base::Result};
 
 /// The security agent.
 pub(super) struct Security;
@@ -14,16 +14,7 @@ impl Agent for Security {
         Category::Security.word()
     }
 
-    fn plan(&self, files: &[ReviewFile], limits: &Limits) -> Vec<Chunk> {
-        plan::chunks(files, limits, true)
-    }
-
     async fn review(&self, ctx: &AgentContext<'_>, chunk: &Chunk) -> Result<ChunkReport> {
-        let mut report = ctx.category(chunk).await?;
-        if chunk.whole {
-            let change = WholeChange::of(ctx).await?;
-            report.findings.extend(change.own(change.settled())?);
-        }
-        Ok(report)
+        ctx.category(chunk).await
     }
 }

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     analysis::{
         Finding, LineSet, Lines, Ruleset, SourceText, changes, examine, secrets,
-        sides::{self, Looked, Pair},
+        sides::{self, Checked, Pair, cross_file::ChangedSignature},
     },
     forge::{Content, EntryKind, FileChange},
 };
@@ -30,8 +30,8 @@ pub struct Analysed {
     pub left_out: BTreeMap<String, u64>,
     /// The lock files one of which should change with this manifest.
     pub locks: Vec<String>,
-    /// What the checks of both sides would say, and what they need of this file for others.
-    pub sides: Looked,
+    /// The signatures that it changed, for the calls in other files.
+    pub changed: Vec<ChangedSignature>,
 }
 
 impl Analysed {
@@ -67,7 +67,9 @@ impl Analysed {
             let grew = file.base.kind != EntryKind::Absent && file.removed().next().is_none();
             let without = || sides::base_without(&file.path, text, &touched);
             let base = grew.then(without).flatten().unwrap_or(base);
-            analysed.sides = compare(file, &base, source, limits);
+            let checked = compare(file, &base, source, limits);
+            analysed.findings.extend(checked.findings);
+            analysed.changed = checked.changed;
         }
         analysed
     }
@@ -103,15 +105,12 @@ pub fn keep_first(
     });
 }
 
-/// What both sides say. A base that is not to be read is no reason to say nothing about the head.
-fn compare(file: &FileChange, base: &str, source: SourceText<'_>, limits: &Limits) -> Looked {
+/// The checks of both sides. Without a readable base they check the head alone.
+fn compare(file: &FileChange, base: &str, source: SourceText<'_>, limits: &Limits) -> Checked {
     let comparable = !base.is_empty() && unreadable(base, limits).is_none();
-    // Of what is no program only the number of lines counts.
-    let counted = comparable || !sides::wants_base(&file.path);
-    let removed: LineSet = if counted { file.removed().collect() } else { LineSet::default() };
-    sides::look(Pair {
+    let removed: LineSet = if comparable { file.removed().collect() } else { LineSet::default() };
+    sides::check(Pair {
         path: &file.path,
-        old_path: file.old_path.as_deref().unwrap_or(&file.path),
         base: if comparable { base } else { "" },
         head: source.text,
         removed: &removed,

@@ -1,4 +1,4 @@
-//! Checks of errors taken away.
+//! `error-check-removed`.
 
 use super::{finds, is_silent};
 
@@ -47,44 +47,6 @@ fn an_error_nobody_looks_at() {
 -	}
  	err = a.sync()
  	return err
- }
-"#,
-            "error-check-removed:2",
-        ),
-        (
-            "a.ts",
-            r#"
- async function save(a: A) {
-   const [error, data] = await to(a.encode());
-   let saveError = await a.write(data);
--  if (saveError) {
--    throw saveError;
--  }
-   return data.length;
- }
-"#,
-            "error-check-removed:3",
-        ),
-        (
-            "b.ts",
-            r#"
- async function save(a: A) {
-   const writeErr = await a.write(a.data);
--  if (writeErr !== null) {
--    throw writeErr;
--  }
-   return a.data.length;
- }
-"#,
-            "error-check-removed:2",
-        ),
-        (
-            "a.js",
-            r#"
- async function save(a) {
-   const err = await a.write(a.data);
--  if (err) return false;
-   return true;
  }
 "#,
             "error-check-removed:2",
@@ -256,17 +218,6 @@ fn an_error_nobody_looks_at() {
 -		log.Print(err)
 -	}
  	return data.String()
- }
-"#,
-        ),
-        // No error.
-        (
-            "a.js",
-            r#"
- async function save(a) {
-   const done = await a.write(a.data);
--  if (done) return false;
-   return true;
  }
 "#,
         ),

@@ -55,7 +55,7 @@ fn of_file(rule: &RuleFile) -> Descriptor {
 }
 
 /// Of a check of both sides.
-fn of_check(check: &sides::About) -> Descriptor {
+fn of_check(check: &sides::CheckInfo) -> Descriptor {
     let info = RuleProperties {
         category: check.category.word(),
         severity: check.severity,

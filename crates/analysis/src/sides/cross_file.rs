@@ -1,112 +1,116 @@
-//! A signature that changed, and a call in another file of the change that still passes the old
+//! `caller-left-behind` across files: a call in another file of the change still passes the old
 //! arguments.
 //!
-//! The files are looked at one after the other: each says which signatures it changed, small and
-//! without its text; then those that name one of them are read for calls. Only where an import, or
-//! a full name, makes certain what is called.
+//! Two passes: each file yields the signatures it changed, without its text; then the files that
+//! name one of them are read for calls. Only where an import, or a full name, makes the target
+//! certain.
 
 use std::collections::{HashMap, HashSet};
 
 use ast_grep_language::SupportLang as S;
 
 use super::{
-    Looked,
-    about::CALLER,
-    callers::{made_by, reads, signatures, sure, takes},
-    compared::{Both, Compared, Place, Said, finding_at},
-    imports::{self, Import, Means, Module},
+    callers::{INFO, class_of, confidence, message, signatures},
+    compared::{Compared, FunctionPair, Head},
+    imports::{self, Binding, Import},
+    modules::{Module, resolve},
     php,
     signature::{Passed, Signature, is_broken},
-    syntax::{Call, Syntax},
-    words,
+    syntax::{Call, Syntax, names},
 };
-use crate::{Confidence, Finding, Lang, LineSet, Side};
+use crate::{Confidence, Finding, Lang, LineSet};
 
-/// A function or class that other files can call, and whose parameters changed so that a call may
-/// no longer fit.
+/// A changed signature of a function or class that other files can call.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Changed {
+pub struct ChangedSignature {
     language: Lang,
     path: String,
-    /// What others call.
+    /// The name in calls.
     name: String,
-    /// Its name from the root on, where the language has one.
+    /// The fully qualified name, in PHP.
     full: String,
-    /// Whether it is what the file exports without a name.
+    /// Whether it is the default export.
     default: bool,
-    /// Whether the file exports it under its own name.
+    /// Whether it is exported under its own name.
     named: bool,
     before: Signature,
     now: Signature,
-    /// What it takes, in words.
+    /// The body of a finding about it.
     body: String,
     confidence: Option<Confidence>,
 }
 
-/// A call that no longer fits, unless one of the paths `rivals` is there: then it may mean that.
+/// A call that no longer fits, unless one of the paths `rivals` exists: then it may refer to that.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Suspect {
-    /// What would be said; its fingerprint is not yet set.
+    /// The finding; its fingerprint is not yet set.
     pub finding: Finding,
     /// Paths from the repository's root.
     pub rivals: Vec<String>,
 }
 
 /// The signatures that one file changed.
-pub(super) fn changed(compared: &Compared<'_>) -> Vec<Changed> {
-    if !reads(compared.language) || compared.language == Lang::Known(S::Ruby) {
+pub(super) fn changed_signatures(compared: &Compared<'_>) -> Vec<ChangedSignature> {
+    if compared.language == Lang::Known(S::Ruby) {
         return Vec::new();
     }
     let functions = compared.functions();
-    functions.iter().filter_map(|both| one(compared, *both)).collect()
+    functions.iter().filter_map(|function| changed_signature(compared, *function)).collect()
 }
 
-fn one(compared: &Compared<'_>, both: Both<'_>) -> Option<Changed> {
-    let (before, now) = signatures(compared, both)?;
+fn changed_signature(
+    compared: &Compared<'_>,
+    function: FunctionPair<'_>,
+) -> Option<ChangedSignature> {
+    let (before, now) = signatures(compared, function)?;
     if before.widens_to(&now) {
         return None;
     }
     let head = &compared.head;
-    let mut changed = Changed {
+    let mut changed = ChangedSignature {
         language: compared.language,
         path: compared.pair.path.to_owned(),
-        name: both.head.name().to_owned(),
+        name: function.head.name().to_owned(),
         full: String::new(),
         default: false,
         named: true,
         before,
         now,
         body: String::new(),
-        confidence: sure(compared.language),
+        confidence: confidence(compared.language),
     };
     match compared.language {
-        Lang::Known(S::Python) => changed.name = python_name(head, both)?.to_owned(),
-        Lang::Known(S::Php) => changed.full = php::full_name(head, both.head)?,
-        _ => exported(head, both, &mut changed)?,
+        Lang::Known(S::Python) => changed.name = python_name(head, function)?.to_owned(),
+        Lang::Known(S::Php) => changed.full = php::full_name(head, function.head)?,
+        _ => exported(head, function, &mut changed)?,
     }
     let place = format!(" in `{}`", compared.pair.path);
-    changed.body = takes(compared, both, &changed.name, &place);
+    changed.body = message(compared, function, &changed.name, &place);
     Some(changed)
 }
 
-/// The name that a module of Python's gives to others, when nothing else has it.
-fn python_name<'f>(head: &Syntax<'_>, both: Both<'f>) -> Option<&'f str> {
-    let name = match both.head.path.as_slice() {
+/// The name that a Python module exports, if nothing else in it binds that name.
+fn python_name<'f>(head: &Syntax<'_>, function: FunctionPair<'f>) -> Option<&'f str> {
+    let name = match function.head.path.as_slice() {
         [name] => name,
-        [_, init] if init == "__init__" => made_by(head, both.head)?,
+        [_, init] if init == "__init__" => class_of(head, function.head)?,
         _ => return None,
     };
     (!rebinds(head, name, 0)).then_some(name)
 }
 
-/// How others reach a function of JavaScript's.
-fn exported(head: &Syntax<'_>, both: Both<'_>, changed: &mut Changed) -> Option<()> {
-    let [path] = both.head.path.as_slice() else { return None };
+/// Sets how other files refer to a JavaScript function.
+fn exported(
+    head: &Syntax<'_>,
+    function: FunctionPair<'_>,
+    changed: &mut ChangedSignature,
+) -> Option<()> {
+    let [path] = function.head.path.as_slice() else { return None };
     let assigned = ["module.exports.", "exports."].iter().find_map(|p| path.strip_prefix(p));
     let name = assigned.unwrap_or(path);
-    let start = both.head.all.start;
+    let start = function.head.all.start;
     let texts = |at: usize| head.tokens.get(at).map_or("", |t| t.text);
-    // The one place where it is assigned.
+    // The assignment that defines it.
     let own = usize::from(start > 1 && texts(start - 1) == "=" && texts(start - 2) == name);
     let pair = head.tokens.windows(2).any(|w| w[0].text == name && w[1].text == ":");
     if rebinds(head, name, own) {
@@ -125,7 +129,7 @@ fn exported(head: &Syntax<'_>, both: Both<'_>, changed: &mut Changed) -> Option<
     Some(())
 }
 
-/// Whether the name gets another meaning at the top of the file; `own` assignments are its own.
+/// Whether the name is bound again at the top level; `own` assignments define it.
 fn rebinds(head: &Syntax<'_>, name: &str, own: usize) -> bool {
     let top = |at: usize| head.function_at(at).is_none();
     let tokens = head.tokens.windows(2).enumerate();
@@ -138,15 +142,15 @@ fn rebinds(head: &Syntax<'_>, name: &str, own: usize) -> bool {
     other || assigned > own
 }
 
-/// All signatures that a change changed.
+/// All signatures that a change modifies.
 #[derive(Debug)]
-pub struct Callees(Vec<Changed>);
+pub struct Callees(Vec<ChangedSignature>);
 
 impl Callees {
     /// Those of all files; `None` when there are none.
-    pub fn of<'l>(looked: impl Iterator<Item = &'l Looked>) -> Option<Self> {
-        let mut single: Vec<Changed> = looked.flat_map(|l| l.changed.clone()).collect();
-        // Of two of one full name it is not certain which is meant.
+    pub fn of<'c>(changed: impl Iterator<Item = &'c ChangedSignature>) -> Option<Self> {
+        let mut single: Vec<ChangedSignature> = changed.cloned().collect();
+        // Two with the same full name: the target is not certain.
         let mut named: HashMap<String, usize> = HashMap::new();
         for full in single.iter().map(|c| &c.full).filter(|f| !f.is_empty()) {
             *named.entry(full.clone()).or_default() += 1;
@@ -161,12 +165,13 @@ impl Callees {
         self.0.iter().any(|c| Some(c.language) == language && c.path != path)
     }
 
-    /// The calls in one file, secrets masked, that pass what one of them took before.
-    pub fn look(&self, path: &str, head: &str, added: &LineSet) -> Vec<Suspect> {
+    /// The calls in one file, secrets masked, that still pass the old arguments.
+    pub fn check(&self, path: &str, head: &str, added: &LineSet) -> Vec<Suspect> {
         let Some(language) = Lang::of(path, head) else { return Vec::new() };
-        let words: HashSet<&str> = words::names(head).collect();
-        let named = |c: &&Changed| c.language == language && c.path != path && c.is_named(&words);
-        let near: Vec<&Changed> = self.0.iter().filter(named).collect();
+        let words: HashSet<&str> = names(head).collect();
+        let named =
+            |c: &&ChangedSignature| c.language == language && c.path != path && c.is_named(&words);
+        let near: Vec<&ChangedSignature> = self.0.iter().filter(named).collect();
         if near.is_empty() {
             return Vec::new();
         }
@@ -176,7 +181,7 @@ impl Callees {
     }
 }
 
-impl Changed {
+impl ChangedSignature {
     /// Whether a file with these words may call it.
     fn is_named(&self, words: &HashSet<&str>) -> bool {
         if !self.full.is_empty() {
@@ -184,14 +189,13 @@ impl Changed {
         }
         let file = self.path.rsplit('/').next().unwrap_or(&self.path);
         let stem = file.split('.').next().unwrap_or(file);
-        // The name of such a file need not be told.
-        let told =
-            matches!(stem, "__init__" | "index") || words::names(stem).all(|w| words.contains(w));
-        told && (self.default || words.contains(self.name.as_str()))
+        // An import need not name such a file.
+        let named = matches!(stem, "__init__" | "index") || names(stem).all(|w| words.contains(w));
+        named && (self.default || words.contains(self.name.as_str()))
     }
 }
 
-/// What the names of a file stand for.
+/// What the names of a file refer to.
 enum Names {
     Imported(Vec<Import>),
     Full(php::Names),
@@ -206,7 +210,7 @@ impl Names {
     }
 }
 
-/// A file that may call what changed.
+/// A file that may call a changed function.
 struct Caller<'a> {
     path: &'a str,
     added: &'a LineSet,
@@ -215,28 +219,27 @@ struct Caller<'a> {
 }
 
 impl Caller<'_> {
-    fn suspect(&self, near: &[&Changed], call: &Call) -> Option<Suspect> {
+    fn suspect(&self, near: &[&ChangedSignature], call: &Call) -> Option<Suspect> {
         let callee: Vec<&str> = self.syntax.of(&call.callee).iter().map(|t| t.text).collect();
-        let means = |c: &&&Changed| self.means(call, &callee, c);
-        let (changed, rivals) = near.iter().find_map(|c| Some((*c, means(&c)?)))?;
+        let refers = |c: &&&ChangedSignature| self.refers_to(call, &callee, c);
+        let (changed, rivals) = near.iter().find_map(|c| Some((*c, refers(&c)?)))?;
         let passed = Passed::of(self.syntax.of(&call.arguments))?;
         if !is_broken(changed.language, &changed.before, &changed.now, &passed) {
             return None;
         }
         let line = self.syntax.line_span(&call.callee).1;
-        let said =
-            Said { body: changed.body.clone(), confidence: changed.confidence, ..Said::default() };
-        let place = Place {
-            path: self.path,
-            side: Side::Right,
-            lines: &self.syntax.lines,
-            added: self.added,
-        };
-        Some(Suspect { finding: finding_at(&place, &CALLER, (line, line), said), rivals })
+        let head = Head { path: self.path, lines: &self.syntax.lines, added: self.added };
+        let finding = head.finding(&INFO, line, &changed.body, changed.confidence);
+        Some(Suspect { finding, rivals })
     }
 
-    /// Whether the call means it, and what must not be there for that to be certain.
-    fn means(&self, call: &Call, callee: &[&str], changed: &Changed) -> Option<Vec<String>> {
+    /// Whether the call refers to it: the paths that must not exist for that to be certain.
+    fn refers_to(
+        &self,
+        call: &Call,
+        callee: &[&str],
+        changed: &ChangedSignature,
+    ) -> Option<Vec<String>> {
         let imports = match &self.names {
             Names::Full(names) => {
                 let full = names.full_name(&self.syntax, callee);
@@ -249,15 +252,15 @@ impl Caller<'_> {
         if of.is_some_and(|t| matches!(t.text, "." | "?." | "new")) {
             return None;
         }
-        let stands = |module: &Module| imports::stands_for(module, self.path, &changed.path);
+        let resolves = |module: &Module| resolve(module, self.path, &changed.path);
         if before.is_empty() {
             let import = imports.iter().find(|i| i.local == *last)?;
-            return match &import.means {
-                Means::Member(module, name) if *name == changed.name && changed.named => {
-                    stands(module)
+            return match &import.binding {
+                Binding::Member(module, name) if *name == changed.name && changed.named => {
+                    resolves(module)
                 }
-                Means::Default(module) | Means::Required(module) if changed.default => {
-                    stands(module)
+                Binding::Default(module) | Binding::Required(module) if changed.default => {
+                    resolves(module)
                 }
                 _ => None,
             };
@@ -268,11 +271,11 @@ impl Caller<'_> {
         if *last != changed.name || !changed.named {
             return None;
         }
-        match &import.means {
-            Means::Module(module) | Means::Required(module) => stands(module),
-            Means::Member(Module::Python(dots, names), name) => {
+        match &import.binding {
+            Binding::Module(module) | Binding::Required(module) => resolves(module),
+            Binding::Member(Module::Python(dots, names), name) => {
                 let inner = names.iter().chain([name]).cloned().collect();
-                stands(&Module::Python(*dots, inner))
+                resolves(&Module::Python(*dots, inner))
             }
             _ => None,
         }

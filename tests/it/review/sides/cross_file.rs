@@ -1,7 +1,7 @@
 //! Calls left behind in other files than what they call.
 
 use super::super::support::{Repo, found};
-use super::{Change, said};
+use super::{Change, reported};
 
 /// A function of Python's whose parameters change.
 const AREA: &str = "
@@ -36,7 +36,7 @@ fn say(cases: &[(&str, &str, &str, &str)], expected: &[&str]) {
         .filter_map(|(callee, changed, caller, calls)| {
             let files =
                 [Change { path: callee, diff: changed }, Change { path: caller, diff: calls }];
-            let found = said(&files);
+            let found = reported(&files);
             let told = format!("{callee}{changed}{caller}{calls}{found:?} is not {expected:?}\n");
             (found != expected).then_some(told)
         })
@@ -195,7 +195,7 @@ fn signatures_that_other_files_need_not_follow() {
     let twice = "\n <?php\n-function link($a) {\n+function link($a, $b) {\n   return $a;\n }\n";
     let calls = "\n <?php\n link(1);\n";
     let files = [("a/l.php", twice), ("b/l.php", twice), ("b/m.php", calls)];
-    assert_eq!(said(&files.map(|(path, diff)| Change { path, diff })), [""; 0]);
+    assert_eq!(reported(&files.map(|(path, diff)| Change { path, diff })), [""; 0]);
 }
 
 fn shapes(parameters: &str) -> String {
