@@ -15,29 +15,31 @@
 mod options;
 
 #[cfg(feature = "amqp")]
-mod adapter;
-#[cfg(feature = "amqp")]
 mod dead;
 #[cfg(feature = "amqp")]
 mod diagnose;
 #[cfg(feature = "amqp")]
 mod fault;
 #[cfg(feature = "amqp")]
-mod feed;
-#[cfg(feature = "amqp")]
 mod headers;
+#[cfg(feature = "amqp")]
+mod link;
 #[cfg(feature = "amqp")]
 mod place;
 #[cfg(feature = "amqp")]
 mod publish;
 #[cfg(feature = "amqp")]
+mod queue;
+#[cfg(feature = "amqp")]
 mod session;
 #[cfg(feature = "amqp")]
 mod settle;
+#[cfg(feature = "amqp")]
+mod source;
 #[cfg(feature = "amqp")]
 mod topology;
 
 pub use options::{Options, QueueType};
 
 #[cfg(feature = "amqp")]
-pub use adapter::Amqp;
+pub use queue::Amqp;

@@ -5,8 +5,8 @@ use tokio::time::{Instant, timeout_at};
 
 use super::{
     super::QueueError,
-    adapter::Inner,
     fault::{code, fault, refusal},
+    link::Link,
     session::{Live, recovered},
     topology::short,
 };
@@ -19,7 +19,7 @@ enum Put {
     Returned,
 }
 
-impl Inner {
+impl Link {
     /// Puts a message on one of our queues; durable when it answers.
     pub(super) async fn put(
         &self,

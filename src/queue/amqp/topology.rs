@@ -21,8 +21,8 @@ use super::{
 use crate::base::Fault;
 
 /// Newer brokers give a quorum queue a limit unless it has one, and older ones know no word for
-/// "none": every look at a dead letter would bring it nearer to that limit.
-const OUT_OF_REACH: i32 = 1_000_000_000;
+/// "none": every visit to a dead letter would bring it nearer to that limit.
+const UNREACHABLE_DELIVERY_LIMIT: i32 = 1_000_000_000;
 
 /// The queues, by name.
 pub(super) struct Topology {
@@ -100,7 +100,7 @@ impl Topology {
         let options = QueueDeclareOptions { durable: true, ..Default::default() };
         match channel.queue_declare(short(name)?, options, self.arguments(name)).await {
             Ok(_) => Ok(Declared::Compared),
-            Err(error) if is_refused(&error) && look(connection, name).await?.is_some() => {
+            Err(error) if is_refused(&error) && inspect(connection, name).await?.is_some() => {
                 Ok(Declared::Unchecked)
             }
             Err(error) => Err(mismatch(name, &error)),
@@ -141,7 +141,8 @@ impl Topology {
         set("x-queue-type", text(if self.quorum { "quorum" } else { "classic" }));
         let dead_letters_to = if name == self.main {
             if self.quorum {
-                let limit = i32::try_from(self.delivery_limit).unwrap_or(OUT_OF_REACH);
+                let limit =
+                    i32::try_from(self.delivery_limit).unwrap_or(UNREACHABLE_DELIVERY_LIMIT);
                 set("x-delivery-limit", AMQPValue::LongInt(limit));
             }
             Some(&self.dead)
@@ -151,7 +152,7 @@ impl Topology {
             Some(&self.main)
         } else {
             if self.quorum {
-                set("x-delivery-limit", AMQPValue::LongInt(OUT_OF_REACH));
+                set("x-delivery-limit", AMQPValue::LongInt(UNREACHABLE_DELIVERY_LIMIT));
             }
             None
         };
@@ -184,23 +185,26 @@ impl Declared {
 
 /// What a queue tells of itself.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Seen {
+pub(super) struct QueueState {
     /// Messages that nobody has.
     pub ready: u64,
     pub consumers: u32,
 }
 
 /// What a queue tells of itself; `None` when it is not there.
-pub(super) async fn look(connection: &Connection, name: &str) -> Result<Option<Seen>, Fault> {
+pub(super) async fn inspect(
+    connection: &Connection,
+    name: &str,
+) -> Result<Option<QueueState>, Fault> {
     let channel = open(connection).await?;
     let passive = QueueDeclareOptions { passive: true, ..Default::default() };
     match channel.queue_declare(short(name)?, passive, FieldTable::default()).await {
-        Ok(queue) => Ok(Some(Seen {
+        Ok(queue) => Ok(Some(QueueState {
             ready: queue.message_count().into(),
             consumers: queue.consumer_count(),
         })),
         Err(error) if is_missing(&error) => Ok(None),
-        Err(error) => Err(fault(format_args!("looking at queue `{name}`"), &error)),
+        Err(error) => Err(fault(format_args!("inspecting queue `{name}`"), &error)),
     }
 }
 
@@ -224,7 +228,7 @@ fn no_exchange(exchange: &str, error: &Error) -> Fault {
             "amqp: there is no exchange `{exchange}`: declare it, or correct queue.amqp.exchange"
         ));
     }
-    fault(format_args!("looking at exchange `{exchange}`"), error)
+    fault(format_args!("inspecting exchange `{exchange}`"), error)
 }
 
 fn mismatch(queue: &str, error: &Error) -> Fault {

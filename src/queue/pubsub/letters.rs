@@ -14,18 +14,18 @@ use super::{
     error::{bounded, classify, permanent, unacknowledged},
     link::{Link, To},
     note,
-    pump::HEARD,
+    source::STREAM_END_DELAY,
 };
 use crate::base::{Clock, Fault};
 
 /// How long a visit waits for the first letter.
-const FIRST: Duration = Duration::from_secs(3);
+const FIRST_LETTER_TIMEOUT: Duration = Duration::from_secs(3);
 /// How long it waits for the next one.
-const NEXT: Duration = Duration::from_millis(1500);
+const NEXT_LETTER_TIMEOUT: Duration = Duration::from_millis(1500);
 /// The most it keeps in hand. They are kept until its end, so that none is shown twice.
-const MOST: usize = 1000;
+const MAX_LETTERS_PER_VISIT: usize = 1000;
 /// How long the client may keep them.
-const LONGEST_VISIT: Duration = Duration::from_secs(3600);
+const MAX_VISIT: Duration = Duration::from_secs(3600);
 
 impl Link {
     pub(super) async fn publish_dead(&self, letter: &DeadLetter) -> Result<(), QueueError> {
@@ -38,10 +38,10 @@ impl Link {
             .clients
             .subscriber
             .subscribe(self.names.dead())
-            .set_max_outstanding_messages(i64::try_from(MOST).unwrap_or(i64::MAX))
+            .set_max_outstanding_messages(i64::try_from(MAX_LETTERS_PER_VISIT).unwrap_or(i64::MAX))
             // What is kept in hand is kept without its payload.
             .set_max_outstanding_bytes(0_i64)
-            .set_max_lease(LONGEST_VISIT)
+            .set_max_lease(MAX_VISIT)
             .set_max_lease_extension(self.options.ack_deadline)
             .build();
         let token = stream.shutdown_token();
@@ -49,7 +49,7 @@ impl Link {
         let visited = visit.run(visitor).await;
         let Visit { stream, kept, .. } = visit;
         drop(stream);
-        sleep(HEARD).await;
+        sleep(STREAM_END_DELAY).await;
         // Gives the others back, and tells the service which are gone.
         drop(kept);
         let told = timeout(self.options.timeout, token.shutdown()).await;
@@ -90,7 +90,8 @@ enum Ended {
 impl Visit<'_> {
     async fn run(&mut self, visitor: &mut dyn DeadVisitor) -> Result<Ended, QueueError> {
         loop {
-            let patience = if self.seen.is_empty() { FIRST } else { NEXT };
+            let patience =
+                if self.seen.is_empty() { FIRST_LETTER_TIMEOUT } else { NEXT_LETTER_TIMEOUT };
             let (message, handler) = match timeout(patience, self.stream.next()).await {
                 Err(_) | Ok(None) => return Ok(Ended::Silent),
                 Ok(Some(Ok(next))) => next,
@@ -105,8 +106,11 @@ impl Visit<'_> {
                 Fate::Keep => self.kept.push(handler),
                 Fate::Stop => return Ok(Ended::Enough),
             }
-            if self.kept.len() >= MOST {
-                tracing::warn!(shown = MOST, "there may be more dead letters than one visit shows");
+            if self.kept.len() >= MAX_LETTERS_PER_VISIT {
+                tracing::warn!(
+                    shown = MAX_LETTERS_PER_VISIT,
+                    "there may be more dead letters than one visit shows"
+                );
                 return Ok(Ended::Enough);
             }
         }

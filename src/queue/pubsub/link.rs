@@ -65,7 +65,7 @@ impl Link {
         Ok(made)
     }
 
-    /// The same, looked at anew.
+    /// The same, verified anew.
     pub(super) async fn verified(&self) -> Result<Arc<Ready>, QueueError> {
         let made = Arc::new(self.make().await?);
         *self.ready.lock().await = Some(made.clone());
@@ -73,7 +73,7 @@ impl Link {
     }
 
     /// The same, with a subscription that is there now: made again when it went.
-    pub(super) async fn seen(&self) -> Result<Arc<Ready>, QueueError> {
+    pub(super) async fn present(&self) -> Result<Arc<Ready>, QueueError> {
         let ready = self.ready().await?;
         if ready.clients.subscription(&self.names.main()).await?.is_some() {
             return Ok(ready);

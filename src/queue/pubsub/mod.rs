@@ -22,15 +22,11 @@ mod options;
 #[cfg(feature = "pubsub")]
 mod attributes;
 #[cfg(feature = "pubsub")]
-mod backoff;
-#[cfg(feature = "pubsub")]
 mod clients;
 #[cfg(feature = "pubsub")]
 mod diagnose;
 #[cfg(feature = "pubsub")]
 mod error;
-#[cfg(feature = "pubsub")]
-mod held;
 #[cfg(feature = "pubsub")]
 mod letters;
 #[cfg(feature = "pubsub")]
@@ -38,11 +34,11 @@ mod link;
 #[cfg(feature = "pubsub")]
 mod names;
 #[cfg(feature = "pubsub")]
-mod pump;
-#[cfg(feature = "pubsub")]
 mod queue;
 #[cfg(feature = "pubsub")]
 mod settle;
+#[cfg(feature = "pubsub")]
+mod source;
 #[cfg(feature = "pubsub")]
 mod stream;
 #[cfg(feature = "pubsub")]
@@ -56,6 +52,6 @@ pub use queue::PubSub;
 
 #[cfg(feature = "pubsub")]
 use super::{
-    DeadLetter, DeadVisitor, Delivery, Depth, Diagnosis, Fate, Message, Queue, QueueError, Receipt,
-    Settled, Settlement, note,
+    Consumer, DeadLetter, DeadVisitor, Delivery, Depth, Diagnosis, Fate, Message, Queue,
+    QueueError, Settled, Settlement, backoff, dispatcher, in_flight, note,
 };
