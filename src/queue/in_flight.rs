@@ -21,6 +21,9 @@ use super::{
 };
 use crate::base::{Fault, Timestamp};
 
+/// A message that could not be settled goes back after this: long enough not to come round in circles.
+const RETURN_DELAY: Duration = Duration::from_secs(5);
+
 /// What the broker needs to settle one message.
 pub(super) trait AckHandle: Send + 'static {
     /// Whether the broker has taken the message back: nothing that is done with it counts.
@@ -45,8 +48,23 @@ impl<A> Taken<A> {
     }
 }
 
-/// A message that could not be settled, and the message itself if that can be tried again.
-pub(super) type Unsettled<A> = Box<(QueueError, Option<Taken<A>>)>;
+/// Why a message could not be settled, and the message itself if that can be tried again.
+pub(super) struct Unsettled<A> {
+    pub error: QueueError,
+    pub taken: Option<Box<Taken<A>>>,
+}
+
+impl<A> Unsettled<A> {
+    pub(super) fn retry(error: impl Into<QueueError>, taken: Taken<A>) -> Self {
+        Self { error: error.into(), taken: Some(Box::new(taken)) }
+    }
+}
+
+impl<A> From<QueueError> for Unsettled<A> {
+    fn from(error: QueueError) -> Self {
+        Self { error, taken: None }
+    }
+}
 
 /// What one broker does with the messages that came from it.
 #[async_trait]
@@ -80,7 +98,7 @@ impl<B: Broker> Settle for B {
             return Ok(Settled::Stale);
         };
         let settled = match self.outage() {
-            Some(fault) => Err(Box::new((fault.into(), Some(taken)))),
+            Some(fault) => Err(Unsettled::retry(fault, taken)),
             None => self.settle_taken(taken, how).await,
         };
         self.in_flight().end(receipt, slot, settled)
@@ -154,18 +172,17 @@ impl<A: AckHandle> InFlight<A> {
         (!taken.ack.is_lost()).then_some((taken, slot))
     }
 
-    /// The answer to the holder. What can be tried again is kept as long as any delivery is.
+    /// The answer to the holder, who may try again until the message goes back.
     fn end(
         &self,
         receipt: Receipt,
         slot: OwnedSemaphorePermit,
         settled: Result<Settled, Unsettled<A>>,
     ) -> Result<Settled, QueueError> {
-        settled.map_err(|unsettled| {
-            let (error, taken) = *unsettled;
+        settled.map_err(|Unsettled { error, taken }| {
             if let Some(taken) = taken {
-                let until = Instant::now() + self.held_for;
-                self.table().entries.insert(receipt.id, Entry { taken, until, slot });
+                let until = Instant::now() + RETURN_DELAY;
+                self.table().entries.insert(receipt.id, Entry { taken: *taken, until, slot });
             }
             error
         })

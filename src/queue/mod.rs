@@ -19,8 +19,11 @@
 //! Layout: one folder per adapter. What they share is `dispatcher`, which serves the consumers of
 //! a process, and `in_flight`, which knows who holds what where the broker does not.
 
+// Without its feature, only the options of an adapter are there: settings name them.
+#[cfg_attr(not(feature = "amqp"), path = "amqp/options.rs")]
 pub mod amqp;
 pub mod embedded;
+#[cfg_attr(not(feature = "pubsub"), path = "pubsub/options.rs")]
 pub mod pubsub;
 
 #[cfg(any(feature = "amqp", feature = "pubsub"))]
@@ -68,14 +71,11 @@ impl fmt::Display for Depth {
             ("delayed", self.delayed),
             ("dead", self.dead),
         ];
-        for (n, (name, count)) in parts.into_iter().enumerate() {
-            let comma = if n == 0 { "" } else { ", " };
-            match count {
-                Some(count) => write!(f, "{comma}{count} {name}")?,
-                None => write!(f, "{comma}? {name}")?,
-            }
-        }
-        Ok(())
+        let parts = parts.map(|(name, count)| match count {
+            Some(count) => format!("{count} {name}"),
+            None => format!("? {name}"),
+        });
+        f.write_str(&parts.join(", "))
     }
 }
 

@@ -8,7 +8,7 @@ use lapin::{
 use super::{
     super::{DeadLetter, DeadVisitor, Fate, Message, QueueError},
     fault::fault,
-    headers::{own, properties, received},
+    headers::{Received, own, properties, received},
     link::Link,
     session::Live,
     topology::{open, short},
@@ -112,21 +112,7 @@ impl Link {
 }
 
 fn letter(properties: &lapin::BasicProperties, body: Vec<u8>) -> DeadLetter {
-    let received = received(properties, body, false);
-    match received.letter {
-        Some((id, reason)) => DeadLetter {
-            id,
-            reason,
-            by_broker: false,
-            notes: Vec::new(),
-            message: received.message,
-        },
-        None => DeadLetter {
-            id: received.message.digest(),
-            reason: received.death.unwrap_or_else(|| "published by somebody else".to_owned()),
-            by_broker: true,
-            notes: Vec::new(),
-            message: received.message,
-        },
-    }
+    let Received { letter, death, message, .. } = received(properties, body, false);
+    let given_up = || death.unwrap_or_else(|| "published by somebody else".to_owned());
+    DeadLetter::kept(letter, given_up, message)
 }

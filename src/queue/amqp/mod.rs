@@ -12,34 +12,21 @@
 //! What it never does: change or delete what exists at the broker, or look inside a message.
 //! Acknowledgements are not confirmed by AMQP: one that is lost only leads to another delivery.
 
-mod options;
-
-#[cfg(feature = "amqp")]
 mod dead;
-#[cfg(feature = "amqp")]
 mod diagnose;
-#[cfg(feature = "amqp")]
 mod fault;
-#[cfg(feature = "amqp")]
 mod headers;
-#[cfg(feature = "amqp")]
 mod link;
-#[cfg(feature = "amqp")]
+mod options;
 mod place;
-#[cfg(feature = "amqp")]
 mod publish;
-#[cfg(feature = "amqp")]
 mod queue;
-#[cfg(feature = "amqp")]
 mod session;
-#[cfg(feature = "amqp")]
 mod settle;
-#[cfg(feature = "amqp")]
 mod source;
-#[cfg(feature = "amqp")]
 mod topology;
 
-pub use options::{Options, QueueType};
-
-#[cfg(feature = "amqp")]
-pub use queue::Amqp;
+pub use self::{
+    options::{Options, QueueType},
+    queue::Amqp,
+};

@@ -95,7 +95,6 @@ impl Queue for Amqp {
     }
 
     async fn close(&self) -> Result<(), QueueError> {
-        self.broker.closing.cancel();
         self.dispatcher.close().await;
         Ok(())
     }

@@ -12,7 +12,6 @@ use futures_util::StreamExt;
 use lapin::{Channel, Connection, Event, options::ConfirmSelectOptions};
 use tokio::{
     sync::{Mutex, watch},
-    task::JoinHandle,
     time::{Instant, sleep_until, timeout, timeout_at},
 };
 use tokio_util::task::AbortOnDropHandle;
@@ -105,7 +104,7 @@ pub(super) struct Session {
 
 struct State {
     live: Option<Arc<Live>>,
-    making: Option<JoinHandle<Result<Live, Fault>>>,
+    making: Option<AbortOnDropHandle<Result<Live, Fault>>>,
     made: u64,
     backoff: Backoff,
     /// Why the last attempt failed.
@@ -182,21 +181,13 @@ impl Session {
     }
 
     /// A task of its own: dropped half-way, the client would leave a socket behind.
-    fn start(&self) -> JoinHandle<Result<Live, Fault>> {
+    fn start(&self) -> AbortOnDropHandle<Result<Live, Fault>> {
         let (place, topology) = (self.place.clone(), self.topology.clone());
         let (role, limit) = (self.role, self.limit * HANDSHAKE_TIMEOUTS);
-        tokio::spawn(async move {
+        AbortOnDropHandle::new(tokio::spawn(async move {
             let late = || Fault::outage(format!("amqp: {} does not answer", place.shown()));
             timeout(limit, make(&place, &topology, role)).await.unwrap_or_else(|_| Err(late()))
-        })
-    }
-}
-
-impl Drop for Session {
-    fn drop(&mut self) {
-        if let Some(making) = &self.state.get_mut().making {
-            making.abort();
-        }
+        }))
     }
 }
 

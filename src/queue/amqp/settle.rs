@@ -7,13 +7,12 @@ use lapin::{
     Acker, Channel,
     options::{BasicAckOptions, BasicNackOptions},
 };
-use tokio::time::{sleep, timeout};
-use tokio_util::sync::CancellationToken;
+use tokio::{sync::Semaphore, time::timeout};
 
 use super::{
     super::{
         QueueError, Settled, Settlement,
-        in_flight::{self, Broker, InFlight, Unsettled},
+        in_flight::{self, Broker, InFlight},
     },
     QueueType,
     headers::{own, properties},
@@ -21,14 +20,12 @@ use super::{
 };
 use crate::base::Fault;
 
-/// A message that cannot be put off properly goes back after this at the latest: long enough not to
-/// come again at once.
-const MAX_RETURN_DELAY: Duration = Duration::from_secs(5);
 /// A message is said to stay with its consumer for this part of what the broker allows: consumers
 /// extend well before, and an extension that comes close hands the message over.
 const HELD_FOR_PART: u32 = 3;
 
 pub(super) type Taken = in_flight::Taken<AckHandle>;
+type Unsettled = in_flight::Unsettled<AckHandle>;
 
 /// What settles one message.
 pub(super) struct AckHandle {
@@ -50,7 +47,6 @@ impl in_flight::AckHandle for AckHandle {
 pub(super) struct Rabbit {
     pub link: Link,
     pub in_flight: InFlight<AckHandle>,
-    pub closing: CancellationToken,
 }
 
 #[async_trait]
@@ -65,27 +61,18 @@ impl Broker for Rabbit {
         self.link.options.ack_timeout
     }
 
-    async fn settle_taken(
-        &self,
-        taken: Taken,
-        how: Settlement,
-    ) -> Result<Settled, Unsettled<AckHandle>> {
-        let settled = match how {
-            Settlement::Ack => self.ack(&taken).await,
+    async fn settle_taken(&self, taken: Taken, how: Settlement) -> Result<Settled, Unsettled> {
+        match how {
+            Settlement::Ack => Ok(self.ack(&taken).await?),
             Settlement::Later(wait) if !wait.is_zero() => {
-                self.copy_instead(taken, self.link.topology.tier(wait), wait).await
+                self.copy_instead(taken, self.link.topology.tier(wait)).await
             }
             Settlement::Later(_) | Settlement::HandBack => self.hand_back(taken).await,
-        };
-        // The broker gives it to others sooner or later.
-        settled.map_err(|error| Box::new((error, None)))
+        }
     }
 
-    async fn replace(&self, taken: Taken) -> Result<Settled, Unsettled<AckHandle>> {
-        match self.copy(&taken, self.link.topology.longest()).await {
-            Ok(()) => self.ack(&taken).await.map_err(|error| Box::new((error, None))),
-            Err(error) => Err(Box::new((error, Some(taken)))),
-        }
+    async fn replace(&self, taken: Taken) -> Result<Settled, Unsettled> {
+        self.copy_instead(taken, self.link.topology.longest()).await
     }
 }
 
@@ -93,44 +80,28 @@ impl Rabbit {
     pub(super) fn new(link: Link) -> Self {
         let held_for = link.options.ack_timeout / HELD_FOR_PART;
         // The broker keeps to the prefetch by itself.
-        let in_flight = InFlight::new(held_for, tokio::sync::Semaphore::MAX_PERMITS);
-        Self { link, in_flight, closing: CancellationToken::new() }
+        Self { link, in_flight: InFlight::new(held_for, Semaphore::MAX_PERMITS) }
     }
 
     /// Gives a message back to the broker, ahead of others where it can. Each time brings it nearer
     /// to the broker's limit, so half-way there a copy takes its place.
-    pub(super) async fn hand_back(&self, taken: Taken) -> Result<Settled, QueueError> {
+    pub(super) async fn hand_back(&self, taken: Taken) -> Result<Settled, Unsettled> {
         let options = &self.link.options;
         let quorum = options.queue_type == QueueType::Quorum;
         if taken.ack.orphan || quorum && taken.counted >= options.delivery_limit / 2 {
-            return self.copy_instead(taken, &self.link.topology.main, MAX_RETURN_DELAY).await;
+            return self.copy_instead(taken, &self.link.topology.main).await;
         }
-        self.answered(taken.ack.acker.nack(requeue())).await
+        Ok(self.nack(&taken).await?)
     }
 
-    /// Acknowledges what a copy has replaced. Without one the message itself goes back, after a
-    /// while: it must not come round in circles as fast as it can.
-    async fn copy_instead(
-        &self,
-        taken: Taken,
-        queue: &str,
-        wait: Duration,
-    ) -> Result<Settled, QueueError> {
-        match self.copy(&taken, queue).await {
-            Ok(()) => {
-                // Unacknowledged it comes again, which is no reason to say nothing was done.
-                self.ack(&taken).await?;
-                Ok(Settled::Done)
-            }
-            Err(error) => {
-                let closing = self.closing.clone();
-                tokio::spawn(async move {
-                    closing.run_until_cancelled(sleep(wait.min(MAX_RETURN_DELAY))).await;
-                    let _ = taken.ack.acker.nack(requeue()).await;
-                });
-                Err(error)
-            }
+    /// Publishes a copy and acknowledges the original.
+    async fn copy_instead(&self, taken: Taken, queue: &str) -> Result<Settled, Unsettled> {
+        if let Err(error) = self.copy(&taken, queue).await {
+            return Err(Unsettled::retry(error, taken));
         }
+        // Unacknowledged it comes again, which is no reason to say nothing was done.
+        self.ack(&taken).await?;
+        Ok(Settled::Done)
     }
 
     async fn copy(&self, taken: &Taken, queue: &str) -> Result<(), QueueError> {
@@ -142,6 +113,11 @@ impl Rabbit {
 
     async fn ack(&self, taken: &Taken) -> Result<Settled, QueueError> {
         self.answered(taken.ack.acker.ack(BasicAckOptions::default())).await
+    }
+
+    pub(super) async fn nack(&self, taken: &Taken) -> Result<Settled, QueueError> {
+        let requeue = BasicNackOptions { requeue: true, ..Default::default() };
+        self.answered(taken.ack.acker.nack(requeue)).await
     }
 
     /// A channel that is gone has given the message back: nothing of it is ours any more.
@@ -160,8 +136,4 @@ impl Rabbit {
             }
         }
     }
-}
-
-fn requeue() -> BasicNackOptions {
-    BasicNackOptions { requeue: true, ..Default::default() }
 }

@@ -17,7 +17,7 @@ use super::{
     super::{
         Delivery,
         dispatcher::{Pending, Source, optional},
-        in_flight::{self, AckHandle as _},
+        in_flight::{self, AckHandle as _, Unsettled},
     },
     fault::{fault, is_missing},
     headers::received,
@@ -108,8 +108,11 @@ impl Source for AmqpSource {
     }
 
     async fn give_back(&mut self, taken: Taken) {
-        if let Err(error) = self.broker.hand_back(taken).await {
-            tracing::warn!(%error, "a message that nobody took could not be handed back");
+        if let Err(Unsettled { error, taken }) = self.broker.hand_back(taken).await {
+            tracing::warn!(%error, "a message that nobody took could not be handed back properly");
+            if let Some(taken) = taken {
+                let _ = self.broker.nack(&taken).await;
+            }
         }
     }
 

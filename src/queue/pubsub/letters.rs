@@ -136,11 +136,9 @@ fn letter(mut received: model::Message) -> DeadLetter {
     let id = received.attributes.remove(LETTER);
     let reason = received.attributes.remove(REASON);
     received.attributes.retain(|name, _| !note::ALL.contains(&name.as_str()));
-    let by_broker = id.is_none();
-    let reason = reason.unwrap_or_else(|| given_up(&received));
-    let (message, _) = incoming(received);
-    let id = id.unwrap_or_else(|| message.digest());
-    DeadLetter { id, reason, by_broker, notes: Vec::new(), message }
+    let given_up = given_up(&received);
+    let known = id.map(|id| (id, reason.unwrap_or_default()));
+    DeadLetter::kept(known, || given_up, incoming(received).0)
 }
 
 fn given_up(received: &model::Message) -> String {

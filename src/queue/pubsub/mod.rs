@@ -14,43 +14,24 @@
 //! - **An acknowledgement is not confirmed**, unless the subscription has exactly-once delivery.
 //!   It is sent within a tenth of a second; one that gets lost lets the message come again.
 //! - **No order, no depth.** Numbers are in Cloud Monitoring.
-//!
-//! Without the feature `pubsub` only the options are here.
 
-mod options;
-
-#[cfg(feature = "pubsub")]
 mod attributes;
-#[cfg(feature = "pubsub")]
 mod clients;
-#[cfg(feature = "pubsub")]
 mod diagnose;
-#[cfg(feature = "pubsub")]
 mod error;
-#[cfg(feature = "pubsub")]
 mod letters;
-#[cfg(feature = "pubsub")]
 mod link;
-#[cfg(feature = "pubsub")]
 mod names;
-#[cfg(feature = "pubsub")]
+mod options;
 mod queue;
-#[cfg(feature = "pubsub")]
 mod settle;
-#[cfg(feature = "pubsub")]
 mod source;
-#[cfg(feature = "pubsub")]
 mod stream;
-#[cfg(feature = "pubsub")]
 mod topology;
-#[cfg(feature = "pubsub")]
 mod verify;
 
-pub use options::Options;
-#[cfg(feature = "pubsub")]
-pub use queue::PubSub;
+pub use self::{options::Options, queue::PubSub};
 
-#[cfg(feature = "pubsub")]
 use super::{
     Consumer, DeadLetter, DeadVisitor, Delivery, Depth, Diagnosis, Fate, Message, Queue,
     QueueError, Settled, Settlement, backoff, dispatcher, in_flight, note,

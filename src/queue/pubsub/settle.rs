@@ -106,7 +106,7 @@ impl Broker for Service {
             return Ok(Settled::Done);
         };
         if let Err(error) = self.link.publish(copy, To::Work).await {
-            return Err(Box::new((error, Some(taken))));
+            return Err(Unsettled::retry(error, taken));
         }
         self.acknowledge(taken).await
     }
@@ -152,13 +152,13 @@ impl Service {
             Ok(Ok(Err(error))) => match unacknowledged(&error) {
                 None => Ok(Settled::Stale),
                 // The handler is used up: the message may come again.
-                Some(error) => Err(Box::new((error, None))),
+                Some(error) => Err(error.into()),
             },
             Ok(Err(_)) => Ok(Settled::Stale),
             Err(_) => {
                 let error = Fault::outage("Pub/Sub: acknowledging: no answer in time");
                 taken.ack.ack = Ack::Sent(acking);
-                Err(Box::new((error.into(), Some(taken))))
+                Err(Unsettled::retry(error, taken))
             }
         }
     }

@@ -20,7 +20,7 @@ use super::{
     backoff::Backoff,
     dispatcher::{Pending, Source, optional},
     error::{bounded, classify, is_not_found},
-    in_flight::{self, AckHandle as _},
+    in_flight::{self, AckHandle as _, Unsettled},
     link::Ready,
     settle::{Ack, AckHandle, Service, Taken},
     stream::{Stream, StreamEvent},
@@ -121,8 +121,8 @@ impl Source for PubSubSource {
         let delay = if self.stream.is_some() { Duration::ZERO } else { STREAM_END_DELAY };
         self.errands.spawn(async move {
             sleep(delay).await;
-            if let Err(unsettled) = service.give_back(taken).await {
-                tracing::debug!(error = %unsettled.0, "a message nobody waits for comes back later");
+            if let Err(Unsettled { error, .. }) = service.give_back(taken).await {
+                tracing::debug!(%error, "a message nobody waits for comes back later");
             }
         });
     }

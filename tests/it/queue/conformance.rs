@@ -514,7 +514,7 @@ pub async fn closed_keeps_nothing(bench: &dyn Bench) {
         publish(&*queue, body).await;
     }
     let held = take(&*queue).await;
-    // Dropped at every stage of being served, so that some parcels are on their way.
+    // Dropped at every stage of being served, so that some deliveries are on their way.
     for _ in 0..20 {
         let patience = Duration::from_micros(fastrand::u64(..500));
         if let Ok(delivery) = tokio::time::timeout(patience, queue.consumer().next()).await {

@@ -94,3 +94,24 @@ async fn frozen_broker_is_noticed() {
     drop(queue);
     broker.finish().await;
 }
+
+/// A message that could not be put off is still held: the same call may be made again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn failed_settlement_may_be_tried_again() {
+    let broker = Broker::shared().await;
+    let proxy = Proxy::new(broker.address());
+    let options = Options { timeout: Duration::from_millis(500), ..options() };
+    let url = broker.url_through(proxy.address());
+    let queue: Arc<dyn Queue> = Arc::new(Amqp::open(&url, options, 4).unwrap());
+    publish(&*queue, "patient").await;
+    let held = take(&*queue).await;
+    proxy.freeze();
+    let later = Settlement::Later(Duration::from_millis(100));
+    assert!(within(held.settle(later)).await.unwrap_err().is_transient());
+    proxy.thaw();
+    assert_eq!(held.settle(later).await.unwrap(), Settled::Done);
+    assert_eq!(held.settle(later).await.unwrap(), Settled::Stale);
+    assert_eq!(take(&*queue).await.message, held.message);
+    drop(queue);
+    broker.finish().await;
+}

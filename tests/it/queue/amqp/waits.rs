@@ -89,3 +89,19 @@ async fn handing_back_never_reaches_the_limit() {
     drop(queue);
     broker.finish().await;
 }
+
+/// What a consumer neither settles nor extends goes to others while its connection lives.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn given_back_when_nobody_extends() {
+    let broker = Broker::shared().await;
+    let options = Options { ack_timeout: Duration::from_secs(3), ..options() };
+    let queue = open(&broker, options);
+    publish(&*queue, "forgotten").await;
+    let held = take(&*queue).await;
+    let again = take(&*queue).await;
+    assert_eq!(again.message, held.message);
+    assert_eq!(held.settle(Settlement::Ack).await.unwrap(), Settled::Stale);
+    assert_eq!(again.settle(Settlement::Ack).await.unwrap(), Settled::Done);
+    drop(queue);
+    broker.finish().await;
+}
