@@ -28,7 +28,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::{Delivery, QueueError};
 use crate::base::Fault;
 
-/// How often the dispatcher looks for consumers that are gone and deliveries that have expired.
+/// How often consumers that are gone and deliveries that have expired are looked for.
 const TICK_INTERVAL: Duration = Duration::from_millis(250);
 /// When nobody has asked for this long, nothing is kept from other processes.
 const IDLE_AFTER: Duration = Duration::from_secs(5);
@@ -56,24 +56,8 @@ pub(super) trait Source: Send + 'static {
     /// Whether messages that nobody waits for may stay here for a while.
     fn may_buffer(&self) -> bool;
 
-    /// Makes the delivery of a message, or gives it back when consumers hold all they may.
-    fn hand_over(&mut self, taken: Self::Taken) -> Result<Delivery, Self::Taken>;
-
-    /// Undoes `hand_over`. `None`: there is nothing to undo any more.
-    fn take_back(&mut self, delivery: Delivery) -> Option<Self::Taken>;
-
-    /// Whether the queue has taken a message back by itself.
-    fn is_lost(_taken: &Self::Taken) -> bool {
-        false
-    }
-
     /// Gives a message back to the queue.
     fn give_back(&mut self, taken: Self::Taken) -> impl Future<Output = ()> + Send;
-
-    /// The messages of deliveries that nobody settled or extended in time.
-    fn expired(&mut self) -> Vec<Self::Taken> {
-        Vec::new()
-    }
 
     /// Takes no more until somebody asks. Called again and again while nobody does.
     fn rest(&mut self, pending: &mut Pending<Self::Taken>) -> impl Future<Output = ()> + Send;
@@ -81,6 +65,28 @@ pub(super) trait Source: Send + 'static {
     /// Ends when the queue knows what was given back. Called once `rest` has ended, to close.
     fn flush(&mut self) -> BoxFuture<'static, ()> {
         Box::pin(ready(()))
+    }
+}
+
+/// Knows which messages consumers hold.
+pub(super) trait Holder: Send + 'static {
+    /// A message that was taken from the queue and is not settled.
+    type Taken: Send;
+
+    /// Makes the delivery of a message, or gives it back when consumers hold all they may.
+    fn hand_over(&self, taken: Self::Taken) -> Result<Delivery, Self::Taken>;
+
+    /// Undoes `hand_over`. `None`: there is nothing to undo any more.
+    fn take_back(&self, delivery: Delivery) -> Option<Self::Taken>;
+
+    /// Whether the queue has taken a message back by itself.
+    fn is_lost(_taken: &Self::Taken) -> bool {
+        false
+    }
+
+    /// The messages of deliveries that nobody settled or extended in time.
+    fn expired(&self) -> Vec<Self::Taken> {
+        Vec::new()
     }
 }
 
@@ -115,7 +121,7 @@ impl<T> Pending<T> {
     }
 }
 
-/// What the dispatcher is told.
+/// A message to the dispatcher.
 enum Call {
     /// A consumer waits for a message.
     Wait(Waiter),
@@ -194,7 +200,6 @@ impl DispatcherHandle {
     }
 
     /// Messages that are here, and that nobody has yet.
-    #[cfg(feature = "amqp")]
     pub(super) fn buffered(&self) -> u64 {
         self.buffered.load(Ordering::Relaxed)
     }
@@ -209,7 +214,8 @@ impl DispatcherHandle {
 }
 
 /// Serves the consumers of one queue.
-pub(super) struct Dispatcher<S: Source> {
+pub(super) struct Dispatcher<H, S: Source> {
+    holder: H,
     source: S,
     pending: Pending<S::Taken>,
     calls: Calls,
@@ -221,12 +227,13 @@ pub(super) struct Dispatcher<S: Source> {
     closing: JoinSet<()>,
 }
 
-impl<S: Source> Dispatcher<S> {
+impl<H: Holder, S: Source<Taken = H::Taken>> Dispatcher<H, S> {
     /// Starts to serve. Must be called inside a Tokio runtime.
-    pub(super) fn start(source: S) -> DispatcherHandle {
+    pub(super) fn start(holder: H, source: S) -> DispatcherHandle {
         let (calls, inbox) = mpsc::unbounded_channel();
         let buffered = Arc::<AtomicU64>::default();
         let dispatcher = Self {
+            holder,
             source,
             pending: Pending { waiters: VecDeque::new(), messages: VecDeque::new() },
             calls: calls.clone(),
@@ -277,7 +284,7 @@ impl<S: Source> Dispatcher<S> {
                 self.pending.waiters.push_back(waiter);
             }
             Call::Return(delivery) => {
-                if let Some(taken) = self.source.take_back(delivery) {
+                if let Some(taken) = self.holder.take_back(delivery) {
                     self.pending.messages.push_front(taken);
                 }
             }
@@ -288,11 +295,11 @@ impl<S: Source> Dispatcher<S> {
     /// Gives messages to those who wait. What is left goes back unless it may stay.
     async fn serve(&mut self) {
         self.pending.forget_gone();
-        self.pending.messages.retain(|taken| !S::is_lost(taken));
+        self.pending.messages.retain(|taken| !H::is_lost(taken));
         while !self.pending.waiters.is_empty()
             && let Some(taken) = self.pending.messages.pop_front()
         {
-            match self.source.hand_over(taken) {
+            match self.holder.hand_over(taken) {
                 Ok(delivery) => self.send(delivery),
                 Err(taken) => {
                     self.pending.messages.push_front(taken);
@@ -309,7 +316,7 @@ impl<S: Source> Dispatcher<S> {
 
     async fn give_back_all(&mut self) {
         while let Some(taken) = self.pending.messages.pop_front() {
-            if !S::is_lost(&taken) {
+            if !H::is_lost(&taken) {
                 self.source.give_back(taken).await;
             }
         }
@@ -324,7 +331,7 @@ impl<S: Source> Dispatcher<S> {
     }
 
     async fn tick(&mut self) {
-        for taken in self.source.expired() {
+        for taken in self.holder.expired() {
             self.source.give_back(taken).await;
         }
         self.pending.forget_gone();

@@ -18,6 +18,7 @@ use tokio::{
 use super::{
     Delivery, Message, QueueError, Settled, Settlement,
     delivery::{Receipt, Settle, weak},
+    dispatcher::Holder,
 };
 use crate::base::{Fault, Timestamp};
 
@@ -101,7 +102,7 @@ impl<B: Broker> Settle for B {
             Some(fault) => Err(Unsettled::retry(fault, taken)),
             None => self.settle_taken(taken, how).await,
         };
-        self.in_flight().end(receipt, slot, settled)
+        self.in_flight().end(receipt, slot, settled, RETURN_DELAY)
     }
 
     async fn extend(&self, receipt: Receipt, by: Duration) -> Result<Settled, QueueError> {
@@ -116,7 +117,7 @@ impl<B: Broker> Settle for B {
             return Ok(Settled::Stale);
         };
         let replaced = self.replace(taken).await;
-        self.in_flight().end(receipt, slot, replaced)?;
+        self.in_flight().end(receipt, slot, replaced, by)?;
         tracing::info!(
             "a message held nearly as long as the broker allows was put on the queue again"
         );
@@ -124,18 +125,33 @@ impl<B: Broker> Settle for B {
     }
 }
 
-/// Makes the delivery of a message, or gives it back when consumers hold all they may.
-pub(super) fn hand_over<B: Broker>(
-    broker: &Arc<B>,
-    taken: Taken<B::Ack>,
-) -> Result<Delivery, Taken<B::Ack>> {
-    let in_flight = broker.in_flight();
-    let Ok(slot) = in_flight.slots.clone().try_acquire_owned() else { return Err(taken) };
-    let (message, enqueued_at) = (taken.message.clone(), taken.enqueued_at);
-    let deliveries = taken.earlier_deliveries().saturating_add(1);
-    let receipt = in_flight.insert(taken, slot);
-    let (held_for, queue) = (in_flight.held_for, weak(broker));
-    Ok(Delivery { message, deliveries, enqueued_at, held_for, receipt, queue })
+impl<B: Broker> Holder for Arc<B> {
+    type Taken = Taken<B::Ack>;
+
+    fn hand_over(&self, taken: Taken<B::Ack>) -> Result<Delivery, Taken<B::Ack>> {
+        let in_flight = self.in_flight();
+        let Ok(slot) = in_flight.slots.clone().try_acquire_owned() else { return Err(taken) };
+        let (message, enqueued_at) = (taken.message.clone(), taken.enqueued_at);
+        let deliveries = taken.earlier_deliveries().saturating_add(1);
+        let receipt = in_flight.insert(taken, slot);
+        let (held_for, queue) = (in_flight.held_for, weak(self));
+        Ok(Delivery { message, deliveries, enqueued_at, held_for, receipt, queue })
+    }
+
+    fn take_back(&self, delivery: Delivery) -> Option<Taken<B::Ack>> {
+        self.in_flight().take(delivery.receipt).map(|(taken, _)| taken)
+    }
+
+    fn is_lost(taken: &Taken<B::Ack>) -> bool {
+        taken.ack.is_lost()
+    }
+
+    fn expired(&self) -> Vec<Taken<B::Ack>> {
+        let (now, mut table) = (Instant::now(), self.in_flight().table());
+        let expired = table.entries.extract_if(|_, entry| entry.until <= now);
+        let taken = expired.map(|(_, entry)| entry.taken);
+        taken.filter(|taken| !taken.ack.is_lost()).collect()
+    }
 }
 
 /// The deliveries of one handle on a queue.
@@ -167,21 +183,22 @@ impl<A: AckHandle> InFlight<A> {
     }
 
     /// Takes a message out, so that nobody else settles it.
-    pub(super) fn take(&self, receipt: Receipt) -> Option<(Taken<A>, OwnedSemaphorePermit)> {
+    fn take(&self, receipt: Receipt) -> Option<(Taken<A>, OwnedSemaphorePermit)> {
         let Entry { taken, slot, .. } = self.table().entries.remove(&receipt.id)?;
         (!taken.ack.is_lost()).then_some((taken, slot))
     }
 
-    /// The answer to the holder, who may try again until the message goes back.
+    /// The answer to the holder, who may try again for as long as `keep`.
     fn end(
         &self,
         receipt: Receipt,
         slot: OwnedSemaphorePermit,
         settled: Result<Settled, Unsettled<A>>,
+        keep: Duration,
     ) -> Result<Settled, QueueError> {
         settled.map_err(|Unsettled { error, taken }| {
             if let Some(taken) = taken {
-                let until = Instant::now() + RETURN_DELAY;
+                let until = Instant::now() + keep;
                 self.table().entries.insert(receipt.id, Entry { taken: *taken, until, slot });
             }
             error
@@ -205,40 +222,26 @@ impl<A: AckHandle> InFlight<A> {
         (!entry.taken.ack.is_lost()).then(|| entry.taken.arrived_at.elapsed())
     }
 
-    /// Takes out what nobody settled or extended in time.
-    pub(super) fn expired(&self) -> Vec<Taken<A>> {
-        let now = Instant::now();
-        let mut table = self.table();
-        let expired = table.entries.extract_if(|_, entry| entry.until <= now);
-        let taken = expired.map(|(_, entry)| entry.taken);
-        taken.filter(|taken| !taken.ack.is_lost()).collect()
-    }
-
     /// Whether consumers hold nothing that they can still settle.
-    #[cfg(feature = "pubsub")]
     pub(super) fn is_empty(&self) -> bool {
         self.table().entries.is_empty()
     }
 
     /// The same, and nothing is being settled.
-    #[cfg(feature = "pubsub")]
     pub(super) fn is_idle(&self) -> bool {
         self.slots.available_permits() == self.limit
     }
 
-    #[cfg(feature = "pubsub")]
     pub(super) fn is_full(&self) -> bool {
         self.slots.available_permits() == 0
     }
 
     /// Waits until consumers may hold one more.
-    #[cfg(feature = "pubsub")]
     pub(super) async fn room(&self) {
         drop(self.slots.acquire().await);
     }
 
     /// Changes what consumers hold.
-    #[cfg(feature = "amqp")]
     pub(super) fn for_each(&self, mut change: impl FnMut(&mut A)) {
         self.table().entries.values_mut().for_each(|entry| change(&mut entry.taken.ack));
     }

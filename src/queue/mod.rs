@@ -31,9 +31,14 @@ mod backoff;
 mod dead;
 mod decode;
 mod delivery;
+#[cfg_attr(not(feature = "amqp"), expect(dead_code, reason = "some of it only brokers need"))]
 mod dispatcher;
 mod error;
 #[cfg(any(feature = "amqp", feature = "pubsub"))]
+#[cfg_attr(
+    not(all(feature = "amqp", feature = "pubsub")),
+    expect(dead_code, reason = "each broker needs a part of it")
+)]
 mod in_flight;
 mod message;
 

@@ -47,7 +47,9 @@ impl Link {
             let declared = self.limited(self.topology.declare_one(&connection, name)).await;
             let seen = |declared| match declared {
                 Declared::Compared => format!("queue {name}"),
-                Declared::Unchecked => format!("queue {name} is there; {}", Declared::MAY_NOT),
+                Declared::Unchecked => {
+                    format!("queue {name} is there; {}", Declared::UNCHECKED_REASON)
+                }
             };
             row("topology", checked(declared.map(seen)));
         }
@@ -99,7 +101,7 @@ async fn may_publish(connection: &lapin::Connection) -> Result<String, Fault> {
     }
 }
 
-/// Asks to consume with an argument that no broker takes: permission is looked at before it, and
+/// Asks to consume with an argument that no broker takes: it checks the permission first, and
 /// no message is taken.
 async fn may_consume(connection: &lapin::Connection, queue: &str) -> Result<String, Fault> {
     let channel = open(connection).await?;

@@ -34,7 +34,7 @@ impl Amqp {
     /// missing or is none of its kind.
     pub fn open(url: &str, options: Options, prefetch: u16) -> Result<Self, QueueError> {
         let broker = Arc::new(Rabbit::new(Link::new(url, options, prefetch)?));
-        let dispatcher = Dispatcher::start(AmqpSource::new(broker.clone()));
+        let dispatcher = Dispatcher::start(broker.clone(), AmqpSource::new(broker.clone()));
         Ok(Self { broker, dispatcher })
     }
 }

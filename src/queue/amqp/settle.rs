@@ -20,8 +20,8 @@ use super::{
 };
 use crate::base::Fault;
 
-/// A message is said to stay with its consumer for this part of what the broker allows: consumers
-/// extend well before, and an extension that comes close hands the message over.
+/// A delivery stays with its consumer for this part of the time that the broker allows, unless
+/// extended. An extension close to the broker's limit replaces the message by a copy.
 const HELD_FOR_PART: u32 = 3;
 
 pub(super) type Taken = in_flight::Taken<AckHandle>;

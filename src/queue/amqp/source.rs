@@ -15,9 +15,8 @@ use tokio::time::{Instant, timeout_at};
 
 use super::{
     super::{
-        Delivery,
         dispatcher::{Pending, Source, optional},
-        in_flight::{self, AckHandle as _, Unsettled},
+        in_flight::Unsettled,
     },
     fault::{fault, is_missing},
     headers::received,
@@ -95,18 +94,6 @@ impl Source for AmqpSource {
         self.subscription.is_some()
     }
 
-    fn hand_over(&mut self, taken: Taken) -> Result<Delivery, Taken> {
-        in_flight::hand_over(&self.broker, taken)
-    }
-
-    fn take_back(&mut self, delivery: Delivery) -> Option<Taken> {
-        self.broker.in_flight.take(delivery.receipt).map(|(taken, _)| taken)
-    }
-
-    fn is_lost(taken: &Taken) -> bool {
-        taken.ack.is_lost()
-    }
-
     async fn give_back(&mut self, taken: Taken) {
         if let Err(Unsettled { error, taken }) = self.broker.hand_back(taken).await {
             tracing::warn!(%error, "a message that nobody took could not be handed back properly");
@@ -114,10 +101,6 @@ impl Source for AmqpSource {
                 let _ = self.broker.nack(&taken).await;
             }
         }
-    }
-
-    fn expired(&mut self) -> Vec<Taken> {
-        self.broker.in_flight.expired()
     }
 
     /// Stops consuming. What was on its way comes before the end.

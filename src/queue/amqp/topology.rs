@@ -83,7 +83,7 @@ impl Topology {
             tracing::info!(
                 queues = unchecked.join(", "),
                 "used as they are: {}",
-                Declared::MAY_NOT
+                Declared::UNCHECKED_REASON
             );
         }
         self.bind(connection).await
@@ -112,7 +112,7 @@ impl Topology {
         let Some((exchange, key)) = &self.exchange else { return Ok(()) };
         let channel = open(connection).await?;
         let passive = ExchangeDeclareOptions { passive: true, ..Default::default() };
-        // The kind is not looked at.
+        // The broker does not compare the kind.
         let there = channel.exchange_declare(
             short(exchange)?,
             ExchangeKind::Topic,
@@ -179,7 +179,7 @@ pub(super) enum Declared {
 
 impl Declared {
     /// Why a queue is not compared.
-    pub(super) const MAY_NOT: &str =
+    pub(super) const UNCHECKED_REASON: &str =
         "the user may not declare queues, so their arguments are not compared";
 }
 
@@ -232,8 +232,8 @@ fn no_exchange(exchange: &str, error: &Error) -> Fault {
 }
 
 fn mismatch(queue: &str, error: &Error) -> Fault {
-    let said = refusal(error).filter(|(id, _)| *id == code::PRECONDITION_FAILED);
-    match said.and_then(|(_, said)| Difference::read(said)) {
+    let refusal = refusal(error).filter(|(id, _)| *id == code::PRECONDITION_FAILED);
+    match refusal.and_then(|(_, text)| Difference::read(text)) {
         Some(difference) => Fault::permanent(difference.sentence(queue)),
         None => fault(format_args!("declaring queue `{queue}`"), error),
     }
@@ -248,8 +248,8 @@ struct Difference<'a> {
 
 impl<'a> Difference<'a> {
     /// Reads `… inequivalent arg 'A' for queue 'Q' in vhost 'V': received E but current is F`.
-    fn read(said: &'a str) -> Option<Self> {
-        let (argument, rest) = said.split_once("inequivalent arg '")?.1.split_once('\'')?;
+    fn read(text: &'a str) -> Option<Self> {
+        let (argument, rest) = text.split_once("inequivalent arg '")?.1.split_once('\'')?;
         let (expected, found) = rest.split_once(": received ")?.1.split_once(" but current is ")?;
         Some(Self { argument, expected: value(expected), found: value(found) })
     }
@@ -271,10 +271,10 @@ impl<'a> Difference<'a> {
 }
 
 /// `the value '5' of type 'signedint'`, `'quorum'` or `none`, without what surrounds it.
-fn value(said: &str) -> &str {
-    let said = said.strip_prefix("the value ").unwrap_or(said);
-    let quoted = said.strip_prefix('\'').and_then(|rest| rest.split_once('\''));
-    quoted.map_or(said, |(value, _)| value)
+fn value(text: &str) -> &str {
+    let text = text.strip_prefix("the value ").unwrap_or(text);
+    let quoted = text.strip_prefix('\'').and_then(|rest| rest.split_once('\''));
+    quoted.map_or(text, |(value, _)| value)
 }
 
 #[cfg(test)]

@@ -19,7 +19,10 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 
-use self::{inner::Inner, source::PollingSource};
+use self::{
+    inner::Inner,
+    source::{PollingSource, Rows},
+};
 use super::{
     Consumer, DeadLetter, DeadVisitor, Depth, Fate, Message, Queue, QueueError,
     dispatcher::{Dispatcher, DispatcherHandle},
@@ -62,7 +65,7 @@ impl Embedded {
     /// The queue in `db`. Must be called inside a Tokio runtime.
     pub fn open(db: Sqlite, options: Options) -> Self {
         let inner = Arc::new(Inner { db, options, changed: Notify::new() });
-        let dispatcher = Dispatcher::start(PollingSource::new(inner.clone()));
+        let dispatcher = Dispatcher::start(Rows, PollingSource::new(inner.clone()));
         Self { inner, dispatcher }
     }
 }

@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep_until};
 use super::{
     super::{
         Delivery, QueueError, Settlement,
-        dispatcher::{Pending, Source, optional},
+        dispatcher::{Holder, Pending, Source, optional},
     },
     inner::Inner,
     sql::Move,
@@ -84,14 +84,6 @@ impl Source for PollingSource {
         false
     }
 
-    fn hand_over(&mut self, delivery: Delivery) -> Result<Delivery, Delivery> {
-        Ok(delivery)
-    }
-
-    fn take_back(&mut self, delivery: Delivery) -> Option<Delivery> {
-        Some(delivery)
-    }
-
     async fn give_back(&mut self, delivery: Delivery) {
         let back = Move::Settle(Settlement::HandBack);
         if let Err(error) = self.inner.shift(delivery.receipt, back).await {
@@ -104,5 +96,20 @@ impl Source for PollingSource {
             let taken = taking.await;
             self.handle(taken, pending).await;
         }
+    }
+}
+
+/// Nothing is held here: the rows say who holds what.
+pub(super) struct Rows;
+
+impl Holder for Rows {
+    type Taken = Delivery;
+
+    fn hand_over(&self, delivery: Delivery) -> Result<Delivery, Delivery> {
+        Ok(delivery)
+    }
+
+    fn take_back(&self, delivery: Delivery) -> Option<Delivery> {
+        Some(delivery)
     }
 }

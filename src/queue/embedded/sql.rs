@@ -1,7 +1,7 @@
 //! The embedded queue's statements.
 //!
 //! A message's slot has one time, `at`, from which on anybody may take the message: the not-before
-//! of one that waits, the end of visibility of one in hand. One index therefore serves delays,
+//! of one that waits, the end of visibility of one that is held. One index therefore serves delays,
 //! order and crashes alike. Taking sets a random token; whoever shows it holds the message.
 //!
 //! Lists travel as JSON in one parameter, so that a batch of any size is one prepared statement.
@@ -25,7 +25,7 @@ const MAX_INLINE_BODY_BYTES: i64 = 64 * 1024;
 
 /// Inserts contents, by the number of rows there is room for: few texts stay prepared, and one
 /// round trip carries a whole group. Rows without an id are padding.
-static INSERT: LazyLock<[(usize, String); 4]> = LazyLock::new(|| {
+static INSERT_CONTENTS: LazyLock<[(usize, String); 4]> = LazyLock::new(|| {
     [1, 4, 16, 64].map(|room| {
         let rows = vec!["(?, ?, ?)"; room].join(", ");
         let text = format!(
@@ -82,7 +82,7 @@ pub(super) async fn insert(
 }
 
 async fn insert_contents(db: &mut SqliteConnection, rows: &[(i64, &Message)]) -> Result<()> {
-    let fits = INSERT.iter().find(|(room, _)| *room >= rows.len());
+    let fits = INSERT_CONTENTS.iter().find(|(room, _)| *room >= rows.len());
     let Some((room, statement)) = fits else { return Ok(()) };
     let mut query = sqlx::query(statement.as_str());
     for (id, message) in rows {
@@ -145,7 +145,7 @@ pub(super) async fn body(db: &mut SqliteConnection, id: i64) -> Result<Bytes> {
 }
 
 /// Moves messages on, each only for who still holds it; answers for each whether that was so.
-/// What was moved out of its holder's hands is not theirs to move again.
+/// A message that its holder has given up is not theirs to move again.
 pub(super) async fn shift(
     db: &mut SqliteConnection,
     now: Timestamp,

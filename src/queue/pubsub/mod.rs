@@ -8,7 +8,7 @@
 //!
 //! - **No delay.** A message published with a delay is there at once. "Later" and "back at once"
 //!   both refuse the message, and the subscription's retry policy says when it comes again.
-//! - **Every refusal counts** as a delivery attempt, so [`Delivery::deliveries`] counts those that
+//! - **Every refusal counts** as a delivery attempt, so `Delivery::deliveries` counts those that
 //!   were asked to wait too. Long before Pub/Sub would give the message up, a copy takes its
 //!   place, which comes at once and carries the count.
 //! - **An acknowledgement is not confirmed**, unless the subscription has exactly-once delivery.
@@ -17,9 +17,9 @@
 
 mod attributes;
 mod clients;
+mod dead;
 mod diagnose;
 mod error;
-mod letters;
 mod link;
 mod names;
 mod options;
@@ -33,6 +33,6 @@ mod verify;
 pub use self::{options::Options, queue::PubSub};
 
 use super::{
-    Consumer, DeadLetter, DeadVisitor, Delivery, Depth, Diagnosis, Fate, Message, Queue,
-    QueueError, Settled, Settlement, backoff, dispatcher, in_flight, note,
+    Consumer, DeadLetter, DeadVisitor, Depth, Diagnosis, Fate, Message, Queue, QueueError, Settled,
+    Settlement, backoff, dispatcher, in_flight, note,
 };

@@ -40,7 +40,8 @@ impl PubSub {
         let names = Names::new(project, subscription, topic, &options)?;
         let prefetch = prefetch.max(1);
         let service = Arc::new(Service::new(Link::new(names, options), prefetch));
-        let dispatcher = Dispatcher::start(PubSubSource::new(service.clone(), prefetch));
+        let source = PubSubSource::new(service.clone(), prefetch);
+        let dispatcher = Dispatcher::start(service.clone(), source);
         Ok(Self { service, dispatcher })
     }
 }

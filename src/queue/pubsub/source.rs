@@ -15,12 +15,12 @@ use tokio::{
 };
 
 use super::{
-    Delivery, QueueError,
+    QueueError,
     attributes::incoming,
     backoff::Backoff,
     dispatcher::{Pending, Source, optional},
     error::{bounded, classify, is_not_found},
-    in_flight::{self, AckHandle as _, Unsettled},
+    in_flight::Unsettled,
     link::Ready,
     settle::{Ack, AckHandle, Service, Taken},
     stream::{Stream, StreamEvent},
@@ -104,18 +104,6 @@ impl Source for PubSubSource {
         self.stream.is_some() && !self.resting
     }
 
-    fn hand_over(&mut self, taken: Taken) -> Result<Delivery, Taken> {
-        in_flight::hand_over(&self.service, taken)
-    }
-
-    fn take_back(&mut self, delivery: Delivery) -> Option<Taken> {
-        self.service.in_flight.take(delivery.receipt).map(|(taken, _)| taken)
-    }
-
-    fn is_lost(taken: &Taken) -> bool {
-        taken.ack.is_lost()
-    }
-
     async fn give_back(&mut self, taken: Taken) {
         let service = self.service.clone();
         let delay = if self.stream.is_some() { Duration::ZERO } else { STREAM_END_DELAY };
@@ -125,10 +113,6 @@ impl Source for PubSubSource {
                 tracing::debug!(%error, "a message nobody waits for comes back later");
             }
         });
-    }
-
-    fn expired(&mut self) -> Vec<Taken> {
-        self.service.in_flight.expired()
     }
 
     /// A stream whose acknowledgements are confirmed must outlive what came from it: its client

@@ -22,7 +22,7 @@ use crate::base::{Clock, Fault};
 const FIRST_LETTER_TIMEOUT: Duration = Duration::from_secs(3);
 /// How long it waits for the next one.
 const NEXT_LETTER_TIMEOUT: Duration = Duration::from_millis(1500);
-/// The most it keeps in hand. They are kept until its end, so that none is shown twice.
+/// The most letters one visit holds. They are held until its end, so that none is shown twice.
 const MAX_LETTERS_PER_VISIT: usize = 1000;
 /// How long the client may keep them.
 const MAX_VISIT: Duration = Duration::from_secs(3600);
@@ -39,7 +39,7 @@ impl Link {
             .subscriber
             .subscribe(self.names.dead())
             .set_max_outstanding_messages(i64::try_from(MAX_LETTERS_PER_VISIT).unwrap_or(i64::MAX))
-            // What is kept in hand is kept without its payload.
+            // What is held is held without its payload.
             .set_max_outstanding_bytes(0_i64)
             .set_max_lease(MAX_VISIT)
             .set_max_lease_extension(self.options.ack_deadline)
@@ -52,9 +52,9 @@ impl Link {
         sleep(STREAM_END_DELAY).await;
         // Gives the others back, and tells the service which are gone.
         drop(kept);
-        let told = timeout(self.options.timeout, token.shutdown()).await;
+        let flushed = timeout(self.options.timeout, token.shutdown()).await;
         let visited = visited?;
-        if told.is_err() {
+        if flushed.is_err() {
             let why = "Pub/Sub: dead letters: the service was not told in time which are gone";
             return Err(QueueError::Fault(Fault::outage(why)));
         }
@@ -90,9 +90,9 @@ enum Ended {
 impl Visit<'_> {
     async fn run(&mut self, visitor: &mut dyn DeadVisitor) -> Result<Ended, QueueError> {
         loop {
-            let patience =
+            let limit =
                 if self.seen.is_empty() { FIRST_LETTER_TIMEOUT } else { NEXT_LETTER_TIMEOUT };
-            let (message, handler) = match timeout(patience, self.stream.next()).await {
+            let (message, handler) = match timeout(limit, self.stream.next()).await {
                 Err(_) | Ok(None) => return Ok(Ended::Silent),
                 Ok(Some(Ok(next))) => next,
                 Ok(Some(Err(error))) => return Err(classify("going through dead letters", &error)),
@@ -142,8 +142,9 @@ fn letter(mut received: model::Message) -> DeadLetter {
 }
 
 fn given_up(received: &model::Message) -> String {
-    let told = |name: &str| received.attributes.get(&format!("CloudPubSubDeadLetterSource{name}"));
-    match (told("DeliveryCount"), told("Subscription")) {
+    let attribute =
+        |name: &str| received.attributes.get(&format!("CloudPubSubDeadLetterSource{name}"));
+    match (attribute("DeliveryCount"), attribute("Subscription")) {
         (Some(count), Some(subscription)) => {
             format!("given up after {count} deliveries from {subscription}")
         }
