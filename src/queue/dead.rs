@@ -25,6 +25,21 @@ pub struct DeadLetter {
     pub message: Message,
 }
 
+impl DeadLetter {
+    /// A letter as a broker kept it. `known` are its id and reason if it is one of ours; otherwise
+    /// the broker put it there, because of `given_up`.
+    #[cfg(any(feature = "amqp", feature = "pubsub"))]
+    pub(super) fn kept(
+        known: Option<(String, String)>,
+        given_up: impl FnOnce() -> String,
+        message: Message,
+    ) -> Self {
+        let by_broker = known.is_none();
+        let (id, reason) = known.unwrap_or_else(|| (message.digest(), given_up()));
+        Self { id, reason, by_broker, notes: Vec::new(), message }
+    }
+}
+
 /// Headers of a dead letter at a broker, beside those of its message.
 pub mod note {
     /// What went wrong, cut short: the store has all of it.

@@ -17,7 +17,7 @@ use super::message::{Message, header};
 /// The content type of a [`Job`].
 pub const JOB_TYPE: &str = "application/vnd.verdict.job+json";
 
-/// The largest body that is looked at: 25 MiB, which is more than GitHub sends.
+/// The largest body that is read: 25 MiB, which is more than GitHub sends.
 pub const BODY_LIMIT: usize = 25 * 1024 * 1024;
 
 /// The deepest nesting of arrays and objects that is accepted; later parsers take no more.
@@ -27,13 +27,13 @@ pub const NESTING_LIMIT: usize = 120;
 const JOB_VERSION: &str = "1";
 
 /// The longest workflow name, run id, event name and delivery id, in bytes.
-const NAME_LIMIT: usize = 200;
+const MAX_NAME_BYTES: usize = 200;
 
 /// The longest job key, in bytes.
-const KEY_LIMIT: usize = 1024;
+const MAX_KEY_BYTES: usize = 1024;
 
 /// The longest explanation taken over from the JSON parser, in characters.
-const DETAIL_LIMIT: usize = 200;
+const MAX_DETAIL_CHARS: usize = 200;
 
 /// What a message asks for.
 #[derive(Debug, Clone)]
@@ -230,11 +230,11 @@ fn webhook(
     text: &str,
 ) -> Result<Decoded, Undecodable> {
     let named = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'_';
-    if event.is_empty() || event.len() > NAME_LIMIT || !event.bytes().all(named) {
+    if event.is_empty() || event.len() > MAX_NAME_BYTES || !event.bytes().all(named) {
         return refuse(format!("its x-github-event `{}` is no event name", clip(event)));
     }
     let delivery = delivery.filter(|id| !id.is_empty());
-    if let Some(id) = delivery.filter(|id| id.len() > NAME_LIMIT) {
+    if let Some(id) = delivery.filter(|id| id.len() > MAX_NAME_BYTES) {
         return refuse(format!("its x-github-delivery is {} bytes long", id.len()));
     }
     parse::<AnyObject>(text)?;
@@ -270,13 +270,13 @@ fn job_or_wake(text: &str) -> Result<Decoded, Undecodable> {
         let Some(run) = envelope.run else {
             return refuse("it has no x-github-event header, no `workflow` and no `run`");
         };
-        check_name("run", &run, NAME_LIMIT)?;
+        check_name("run", &run, MAX_NAME_BYTES)?;
         return Ok(Decoded::Wake { run });
     };
-    check_name("workflow", &workflow, NAME_LIMIT)?;
+    check_name("workflow", &workflow, MAX_NAME_BYTES)?;
     let Some(input) = envelope.input else { return refuse("the job has no `input`") };
     if let Some(key) = &envelope.key {
-        check_name("key", key, KEY_LIMIT)?;
+        check_name("key", key, MAX_KEY_BYTES)?;
     }
     Ok(Decoded::Job(Job { workflow, input, key: envelope.key }))
 }
@@ -305,5 +305,8 @@ fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Undecodable> {
 }
 
 fn clip(text: &str) -> String {
-    text.chars().take(DETAIL_LIMIT).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+    text.chars()
+        .take(MAX_DETAIL_CHARS)
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect()
 }

@@ -136,37 +136,33 @@ impl Worker {
         let mut working = JoinSet::new();
         let mut sweep = interval(jittered(self.shared.options.sweep));
         sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        // Outlives a sweep: begun anew each time, a wait that ends in an error would never end.
-        let mut receiving = None;
+        let mut consumer = None;
         loop {
             while working.try_join_next().is_some() {}
             let slot = match slots.clone().try_acquire_owned() {
                 Ok(slot) if *self.shared.status.borrow() == Status::Taking => slot,
                 free => {
                     // Nothing is to arrive while there is nobody to work on it.
-                    receiving = None;
+                    consumer = None;
                     let Some(slot) = self.slot(free.ok(), &slots, &stop).await else { break };
                     slot
                 }
             };
-            let next = receiving.get_or_insert_with(|| self.shared.queue.receive());
+            let consumer = consumer.get_or_insert_with(|| self.shared.queue.consumer());
             tokio::select! {
                 biased;
                 () = stop.cancelled() => break,
                 _ = sweep.tick() => self.start_sweep(slot, &slots, &mut working).await,
-                received = next => {
-                    receiving = None;
-                    match received {
-                        Ok(delivery) => self.start(delivery, slot, &mut working),
-                        Err(error) => {
-                            tracing::warn!(%error, "receiving failed");
-                            self.pause(&error.to_string());
-                        }
+                received = consumer.next() => match received {
+                    Ok(delivery) => self.start(delivery, slot, &mut working),
+                    Err(error) => {
+                        tracing::warn!(%error, "receiving failed");
+                        self.pause(&error.to_string());
                     }
                 }
             }
         }
-        drop(receiving);
+        drop(consumer);
         self.shut_down(working).await;
     }
 

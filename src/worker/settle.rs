@@ -56,31 +56,18 @@ impl Worker {
 
     async fn see_through(&self, delivery: Delivery) {
         // A task of its own: reading a large message must not keep it from being extended.
-        let (keeper, kept) = (self.clone(), delivery.clone());
-        let keep = async move { keeper.keep(&kept).await }.in_current_span();
-        let keeping = AbortOnDropHandle::new(tokio::spawn(keep));
+        let keeping =
+            AbortOnDropHandle::new(tokio::spawn(keep(delivery.clone()).in_current_span()));
         let worked = self.work(&delivery).await;
         let outcome = outcome(&worked.happened);
         let settlement = self.settle(worked, Some(&delivery)).await;
         drop(keeping);
-        match self.shared.queue.settle(&delivery.receipt, settlement).await {
+        match delivery.settle(settlement).await {
             Ok(Settled::Done) => metrics::settled(outcome, settlement),
             // Somebody else has it now; the run's lease decides whose work counts.
             Ok(Settled::Stale) => tracing::info!("the message was another's before it was settled"),
             // The queue delivers it again; the run knows what is done.
             Err(error) => tracing::warn!(%error, "settling a message failed"),
-        }
-    }
-
-    /// Extends the delivery for as long as it is worked on.
-    async fn keep(&self, delivery: &Delivery) {
-        let third = delivery.held_for / 3;
-        loop {
-            sleep(third).await;
-            match self.shared.queue.extend(&delivery.receipt, delivery.held_for).await {
-                Ok(_) => {}
-                Err(error) => tracing::warn!(%error, "extending a delivery failed"),
-            }
         }
     }
 
@@ -211,6 +198,16 @@ impl Worker {
         };
         self.shared.runtime.store.put_letter(letter.clone()).await?;
         self.shared.letters.deliver(&letter).await
+    }
+}
+
+/// Extends the delivery for as long as it is worked on.
+async fn keep(delivery: Delivery) {
+    loop {
+        sleep(delivery.held_for / 3).await;
+        if let Err(error) = delivery.extend(delivery.held_for).await {
+            tracing::warn!(%error, "extending a delivery failed");
+        }
     }
 }
 

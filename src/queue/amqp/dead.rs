@@ -4,14 +4,12 @@ use lapin::{
     message::BasicGetMessage,
     options::{BasicAckOptions, BasicGetOptions, BasicNackOptions},
 };
-use tokio::time::timeout;
 
 use super::{
     super::{DeadLetter, DeadVisitor, Fate, Message, QueueError},
-    adapter::Inner,
     fault::fault,
-    feed,
-    headers::{own, properties, received},
+    headers::{Received, own, properties, received},
+    link::Link,
     session::Live,
     topology::{open, short},
 };
@@ -20,9 +18,10 @@ use crate::base::{Clock, Fault};
 /// What a letter that came without its whole message says about the rest.
 const IN_THE_STORE: &str = "in the store";
 /// Letters beyond twice the broker's count that a visit goes on for.
-const UNCOUNTED: u64 = 1000;
+const MAX_UNCOUNTED_LETTERS: u64 = 1000;
+const READING: &str = "reading dead letters";
 
-impl Inner {
+impl Link {
     pub(super) async fn publish_dead(&self, letter: DeadLetter) -> Result<(), QueueError> {
         let whole = self.put_letter(&letter, &letter.message, None).await;
         let bare = match whole {
@@ -51,11 +50,11 @@ impl Inner {
     /// Holds what it has shown until the end, so that it sees each once; then what stays goes back.
     pub(super) async fn visit_dead(&self, visitor: &mut dyn DeadVisitor) -> Result<(), QueueError> {
         let live = self.consumer.get(self.deadline()).await?;
-        let there = feed::ready(self, &live, &self.topology.dead).await?;
-        let channel = self.in_time(&live, open(&live.connection)).await?;
+        let there = self.ready(&live, &self.topology.dead).await?;
+        let channel = self.in_time(&live, READING, open(&live.connection)).await?;
         let mut visited = Ok(());
         // What an earlier visit gave back may not be counted yet; what keeps coming must not keep us.
-        for _ in 0..there.saturating_mul(2).saturating_add(UNCOUNTED) {
+        for _ in 0..there.saturating_mul(2).saturating_add(MAX_UNCOUNTED_LETTERS) {
             let Some(message) = self.get(&live, &channel).await? else { break };
             match self.show(&live, message, visitor).await {
                 Ok(Fate::Stop) => break,
@@ -73,7 +72,7 @@ impl Inner {
             channel.basic_nack(0, all).await.map_err(failed)?;
             channel.close(200, "seen".into()).await.map_err(failed)
         };
-        self.in_time(&live, closing).await?;
+        self.in_time(&live, "putting dead letters back", closing).await?;
         visited
     }
 
@@ -88,7 +87,7 @@ impl Inner {
             let doing = format_args!("reading queue `{}`", self.topology.dead);
             got.map_err(|error| fault(doing, &error))
         };
-        self.in_time(live, getting).await
+        Ok(self.in_time(live, READING, getting).await?)
     }
 
     async fn show(
@@ -104,44 +103,16 @@ impl Inner {
                 let acked = arrived.acker.ack(BasicAckOptions::default()).await;
                 acked.map_err(|error| fault("removing a dead letter", &error))
             };
-            if !self.in_time(live, acking).await? {
+            if !self.in_time(live, "removing a dead letter", acking).await? {
                 return Err(Fault::outage("amqp: the broker took its dead letters back").into());
             }
         }
         Ok(fate)
     }
-
-    /// The answer, within the limit of a call.
-    pub(super) async fn in_time<T>(
-        &self,
-        live: &Live,
-        asked: impl Future<Output = Result<T, Fault>>,
-    ) -> Result<T, QueueError> {
-        let answered = timeout(self.options.timeout, asked).await;
-        let answered = answered.unwrap_or_else(|_| {
-            live.give_up();
-            Err(Fault::outage("amqp: the broker does not answer in time"))
-        });
-        answered.map_err(QueueError::Fault)
-    }
 }
 
 fn letter(properties: &lapin::BasicProperties, body: Vec<u8>) -> DeadLetter {
-    let received = received(properties, body, false);
-    match received.letter {
-        Some((id, reason)) => DeadLetter {
-            id,
-            reason,
-            by_broker: false,
-            notes: Vec::new(),
-            message: received.message,
-        },
-        None => DeadLetter {
-            id: received.message.digest(),
-            reason: received.death.unwrap_or_else(|| "published by somebody else".to_owned()),
-            by_broker: true,
-            notes: Vec::new(),
-            message: received.message,
-        },
-    }
+    let Received { letter, death, message, .. } = received(properties, body, false);
+    let given_up = || death.unwrap_or_else(|| "published by somebody else".to_owned());
+    DeadLetter::kept(letter, given_up, message)
 }

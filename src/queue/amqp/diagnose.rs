@@ -1,4 +1,4 @@
-//! Everything the queue needs, looked at one thing after the other.
+//! Checks everything the queue needs, one thing after the other.
 
 use lapin::{
     Confirmation,
@@ -9,18 +9,18 @@ use tokio::time::timeout;
 
 use super::{
     super::Diagnosis,
-    adapter::Inner,
     fault::{code, fault, refusal},
+    link::Link,
     topology::{Declared, open, short},
 };
 use crate::base::Fault;
 
-/// A queue that nobody has.
-const NOWHERE: &str = "verdict.nowhere";
+/// The name of a queue that nobody has.
+const MISSING_QUEUE: &str = "verdict.nowhere";
 
 type Found = Result<String, String>;
 
-impl Inner {
+impl Link {
     pub(super) async fn diagnose(&self) -> Vec<Diagnosis> {
         let mut rows = Vec::new();
         let connected = self.limited(self.place.connect("doctor")).await;
@@ -47,16 +47,18 @@ impl Inner {
             let declared = self.limited(self.topology.declare_one(&connection, name)).await;
             let seen = |declared| match declared {
                 Declared::Compared => format!("queue {name}"),
-                Declared::Unchecked => format!("queue {name} is there; {}", Declared::MAY_NOT),
+                Declared::Unchecked => {
+                    format!("queue {name} is there; {}", Declared::UNCHECKED_REASON)
+                }
             };
-            row("topology", told(declared.map(seen)));
+            row("topology", checked(declared.map(seen)));
         }
         let bound = self.limited(self.topology.bind(&connection)).await;
         if self.options.exchange.is_some() || bound.is_err() {
-            row("topology", told(bound.map(|()| "the exchange is there and bound".to_owned())));
+            row("topology", checked(bound.map(|()| "the exchange is there and bound".to_owned())));
         }
-        row("publish", told(self.limited(may_publish(&connection)).await));
-        row("consume", told(self.limited(may_consume(&connection, &self.topology.main)).await));
+        row("publish", checked(self.limited(may_publish(&connection)).await));
+        row("consume", checked(self.limited(may_consume(&connection, &self.topology.main)).await));
         row("blocked", self.not_blocked(&connection).await);
         let _ = self.limited(async { Ok(connection.close(200, "seen".into()).await) }).await;
         rows
@@ -80,7 +82,7 @@ impl Inner {
     }
 }
 
-fn told(found: Result<String, Fault>) -> Found {
+fn checked(found: Result<String, Fault>) -> Found {
     found.map_err(|fault| fault.message)
 }
 
@@ -91,14 +93,15 @@ async fn may_publish(connection: &lapin::Connection) -> Result<String, Fault> {
     let channel = open(connection).await?;
     channel.confirm_select(ConfirmSelectOptions::default()).await.map_err(failed)?;
     let options = BasicPublishOptions { mandatory: true, ..Default::default() };
-    let sent = channel.basic_publish("".into(), short(NOWHERE)?, options, b"", Default::default());
+    let sent =
+        channel.basic_publish("".into(), short(MISSING_QUEUE)?, options, b"", Default::default());
     match sent.await.map_err(failed)?.await.map_err(failed)? {
         Confirmation::Ack(_) => Ok("allowed".to_owned()),
         other => Err(Fault::transient(format!("amqp: {doing}: the broker said {other:?}"))),
     }
 }
 
-/// Asks to consume with an argument that no broker takes: permission is looked at before it, and
+/// Asks to consume with an argument that no broker takes: it checks the permission first, and
 /// no message is taken.
 async fn may_consume(connection: &lapin::Connection, queue: &str) -> Result<String, Fault> {
     let channel = open(connection).await?;

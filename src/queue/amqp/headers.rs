@@ -34,7 +34,7 @@ const DEATHS: &str = "x-death";
 const PERSISTENT: u8 = 2;
 /// What all headers may take together: they travel in one frame, which is 128 KiB unless the broker
 /// is told otherwise, and some of it is not ours.
-pub(super) const HEADER_ROOM: usize = 120 * 1024;
+pub(super) const MAX_HEADER_BYTES: usize = 120 * 1024;
 
 /// What came, taken apart.
 #[derive(Debug)]
@@ -68,7 +68,7 @@ pub(super) fn properties(
     }
     let mut table = FieldTable::default();
     table.insert(own::ENQUEUED_AT.into(), AMQPValue::LongLongInt(enqueued_at.0));
-    let mut room = HEADER_ROOM;
+    let mut room = MAX_HEADER_BYTES;
     let headers = message.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     for (name, value) in headers.chain(more.iter().copied()) {
         // Beside name and value: their lengths and the type.
@@ -87,7 +87,7 @@ pub(super) fn properties(
 
 fn too_many() -> Fault {
     Fault::permanent(format!(
-        "amqp: the message's headers take more than {HEADER_ROOM} bytes, which no frame holds"
+        "amqp: the message's headers take more than {MAX_HEADER_BYTES} bytes, which no frame holds"
     ))
 }
 

@@ -12,32 +12,21 @@
 //! What it never does: change or delete what exists at the broker, or look inside a message.
 //! Acknowledgements are not confirmed by AMQP: one that is lost only leads to another delivery.
 
-mod options;
-
-#[cfg(feature = "amqp")]
-mod adapter;
-#[cfg(feature = "amqp")]
 mod dead;
-#[cfg(feature = "amqp")]
 mod diagnose;
-#[cfg(feature = "amqp")]
 mod fault;
-#[cfg(feature = "amqp")]
-mod feed;
-#[cfg(feature = "amqp")]
 mod headers;
-#[cfg(feature = "amqp")]
+mod link;
+mod options;
 mod place;
-#[cfg(feature = "amqp")]
 mod publish;
-#[cfg(feature = "amqp")]
+mod queue;
 mod session;
-#[cfg(feature = "amqp")]
 mod settle;
-#[cfg(feature = "amqp")]
+mod source;
 mod topology;
 
-pub use options::{Options, QueueType};
-
-#[cfg(feature = "amqp")]
-pub use adapter::Amqp;
+pub use self::{
+    options::{Options, QueueType},
+    queue::Amqp,
+};

@@ -14,11 +14,11 @@ use crate::base::{ExposeSecret, Fault};
 
 /// The queue's name unless the URL has one.
 const DEFAULT_QUEUE: &str = "verdict";
-/// What the client reads from the URL; everything else would be ignored without a word.
-const KNOWN: [&str; 5] =
+/// What the client reads from the URL; it ignores everything else silently.
+const KNOWN_URL_PARAMETERS: [&str; 5] =
     ["frame_max", "channel_max", "heartbeat", "connection_timeout", "auth_mechanism"];
 /// The longest name: the broker takes 255 bytes, and some of ours have a suffix.
-const LONGEST_NAME: usize = 200;
+const MAX_QUEUE_NAME_BYTES: usize = 200;
 
 /// A broker, a virtual host, a user and a queue.
 pub(super) struct Place {
@@ -36,19 +36,19 @@ impl Place {
         for (name, value) in parsed.query_pairs() {
             match &*name {
                 "queue" => queue = value.into_owned(),
-                name if KNOWN.contains(&name) => {}
+                name if KNOWN_URL_PARAMETERS.contains(&name) => {}
                 name => {
-                    let known = KNOWN.join(", ");
+                    let known = KNOWN_URL_PARAMETERS.join(", ");
                     return Err(bad(&format!(
                         "unknown parameter `{name}` (known: queue, {known})"
                     )));
                 }
             }
         }
-        if queue.is_empty() || queue.len() > LONGEST_NAME || queue.starts_with("amq.") {
+        if queue.is_empty() || queue.len() > MAX_QUEUE_NAME_BYTES || queue.starts_with("amq.") {
             return Err(bad("the queue's name must have 1 to 200 bytes and not begin with `amq.`"));
         }
-        // The client's own words may repeat the URL, and with it the password.
+        // The client's own message may repeat the URL, and with it the password.
         let mut uri: AMQPUri = url.parse().map_err(|_| {
             bad("expected amqp://USER:PASSWORD@HOST:PORT/VHOST with numbers in its parameters")
         })?;

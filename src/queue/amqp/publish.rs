@@ -5,21 +5,21 @@ use tokio::time::{Instant, timeout_at};
 
 use super::{
     super::QueueError,
-    adapter::Inner,
     fault::{code, fault, refusal},
+    link::Link,
     session::{Live, recovered},
     topology::short,
 };
 use crate::base::Fault;
 
 /// What became of a message.
-enum Put {
+enum PublishOutcome {
     Stored,
     /// There is no queue of that name.
     Returned,
 }
 
-impl Inner {
+impl Link {
     /// Puts a message on one of our queues; durable when it answers.
     pub(super) async fn put(
         &self,
@@ -29,7 +29,9 @@ impl Inner {
     ) -> Result<(), QueueError> {
         let deadline = self.deadline();
         let live = self.publisher.get(deadline).await?;
-        if let Put::Stored = self.put_once(&live, deadline, queue, &properties, body).await? {
+        if let PublishOutcome::Stored =
+            self.put_once(&live, deadline, queue, &properties, body).await?
+        {
             return Ok(());
         }
         // Somebody deleted the queue: it is made again.
@@ -37,8 +39,8 @@ impl Inner {
         declared.map_err(|_| late(&live, queue))??;
         recovered("topology");
         match self.put_once(&live, deadline, queue, &properties, body).await? {
-            Put::Stored => Ok(()),
-            Put::Returned => Err(Fault::outage(format!(
+            PublishOutcome::Stored => Ok(()),
+            PublishOutcome::Returned => Err(Fault::outage(format!(
                 "amqp: the broker has no queue `{queue}`, although it was declared"
             ))
             .into()),
@@ -52,7 +54,7 @@ impl Inner {
         queue: &str,
         properties: &BasicProperties,
         body: &[u8],
-    ) -> Result<Put, QueueError> {
+    ) -> Result<PublishOutcome, QueueError> {
         if let Some(fault) = live.blocked() {
             return Err(fault.into());
         }
@@ -68,8 +70,8 @@ impl Inner {
             fault = live.until_blocked() => return Err(fault.into()),
         };
         match answer {
-            Ok(Ok(Confirmation::Ack(None))) => Ok(Put::Stored),
-            Ok(Ok(Confirmation::Ack(Some(_)))) => Ok(Put::Returned),
+            Ok(Ok(Confirmation::Ack(None))) => Ok(PublishOutcome::Stored),
+            Ok(Ok(Confirmation::Ack(Some(_)))) => Ok(PublishOutcome::Returned),
             Ok(Ok(Confirmation::Nack(_))) => Err(Fault::transient(format!(
                 "amqp: the broker refused a message for queue `{queue}`: it is full, or its node is \
                  going down"
@@ -99,8 +101,8 @@ fn late(live: &Live, queue: &str) -> QueueError {
 /// A refusal closes the channel for every message on it, and only one of them is at fault.
 fn refused(queue: &str, error: &Error, size: usize) -> QueueError {
     let fault = fault(format_args!("publishing to queue `{queue}`"), error);
-    let Some((code::PRECONDITION_FAILED, said)) = refusal(error) else { return fault.into() };
-    let mut numbers = said.split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse().ok());
+    let Some((code::PRECONDITION_FAILED, text)) = refusal(error) else { return fault.into() };
+    let mut numbers = text.split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse().ok());
     match (numbers.next(), numbers.next()) {
         (Some(too_large), Some(limit)) if too_large == size => QueueError::TooLarge { size, limit },
         _ => Fault::outage(fault.message).into(),

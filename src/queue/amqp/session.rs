@@ -8,17 +8,16 @@ use std::{
     time::Duration,
 };
 
-use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use futures_util::StreamExt;
 use lapin::{Channel, Connection, Event, options::ConfirmSelectOptions};
 use tokio::{
     sync::{Mutex, watch},
-    task::JoinHandle,
     time::{Instant, sleep_until, timeout, timeout_at},
 };
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{
+    super::backoff::Backoff,
     fault::fault,
     place::Place,
     topology::{self, Topology},
@@ -27,7 +26,7 @@ use crate::base::Fault;
 
 /// A handshake that got no answer is given up for good after so many times a call's limit: until
 /// then a broker that only stood still is taken as it comes back.
-const HANDSHAKES: u32 = 4;
+const HANDSHAKE_TIMEOUTS: u32 = 4;
 
 /// What a connection is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,10 +104,11 @@ pub(super) struct Session {
 
 struct State {
     live: Option<Arc<Live>>,
-    making: Option<JoinHandle<Result<Live, Fault>>>,
+    making: Option<AbortOnDropHandle<Result<Live, Fault>>>,
     made: u64,
-    backoff: ExponentialBackoff,
-    not_before: Option<(Instant, Fault)>,
+    backoff: Backoff,
+    /// Why the last attempt failed.
+    fault: Option<Fault>,
 }
 
 impl Session {
@@ -118,8 +118,8 @@ impl Session {
         role: Role,
         limit: Duration,
     ) -> Self {
-        let state =
-            State { live: None, making: None, made: 0, backoff: backoff(), not_before: None };
+        let backoff = Backoff::default();
+        let state = State { live: None, making: None, made: 0, backoff, fault: None };
         Self { place, topology, role, limit, state: Mutex::new(state) }
     }
 
@@ -144,10 +144,10 @@ impl Session {
             tracing::warn!(connection = self.role.name(), "the connection to RabbitMQ is lost");
             tokio::spawn(lost.end(self.limit));
         }
-        if let Some((at, why)) = state.not_before.clone() {
-            sleep_until(at.min(deadline)).await;
-            if at > deadline {
-                return Err(why);
+        if let (Some(until), Some(fault)) = (state.backoff.until(), &state.fault) {
+            sleep_until(until.min(deadline)).await;
+            if until > deadline {
+                return Err(fault.clone());
             }
         }
         let making = state.making.get_or_insert_with(|| self.start());
@@ -157,8 +157,8 @@ impl Session {
         match made {
             Ok(live) => Ok(self.keep(&mut state, live)),
             Err(fault) => {
-                let wait = state.backoff.next().unwrap_or(LONGEST_WAIT);
-                state.not_before = Some((Instant::now() + wait, fault.clone()));
+                state.backoff.failed();
+                state.fault = Some(fault.clone());
                 Err(fault)
             }
         }
@@ -170,7 +170,7 @@ impl Session {
     }
 
     fn keep(&self, state: &mut State, live: Live) -> Arc<Live> {
-        (state.backoff, state.not_before) = (backoff(), None);
+        (state.backoff, state.fault) = (Backoff::default(), None);
         state.made += 1;
         if state.made > 1 {
             recovered(self.role.name());
@@ -181,21 +181,13 @@ impl Session {
     }
 
     /// A task of its own: dropped half-way, the client would leave a socket behind.
-    fn start(&self) -> JoinHandle<Result<Live, Fault>> {
+    fn start(&self) -> AbortOnDropHandle<Result<Live, Fault>> {
         let (place, topology) = (self.place.clone(), self.topology.clone());
-        let (role, limit) = (self.role, self.limit * HANDSHAKES);
-        tokio::spawn(async move {
+        let (role, limit) = (self.role, self.limit * HANDSHAKE_TIMEOUTS);
+        AbortOnDropHandle::new(tokio::spawn(async move {
             let late = || Fault::outage(format!("amqp: {} does not answer", place.shown()));
             timeout(limit, make(&place, &topology, role)).await.unwrap_or_else(|_| Err(late()))
-        })
-    }
-}
-
-impl Drop for Session {
-    fn drop(&mut self) {
-        if let Some(making) = &self.state.get_mut().making {
-            making.abort();
-        }
+        }))
     }
 }
 
@@ -203,13 +195,6 @@ impl Drop for Session {
 pub(super) fn recovered(what: &'static str) {
     metrics::counter!("verdict_queue_reconnects_total", "queue" => "amqp").increment(1);
     tracing::info!(what, "RabbitMQ is back");
-}
-
-const LONGEST_WAIT: Duration = Duration::from_secs(5);
-
-fn backoff() -> ExponentialBackoff {
-    let waits = ExponentialBuilder::default().with_min_delay(Duration::from_millis(100));
-    waits.with_max_delay(LONGEST_WAIT).without_max_times().with_jitter().build()
 }
 
 async fn make(place: &Place, topology: &Topology, role: Role) -> Result<Live, Fault> {

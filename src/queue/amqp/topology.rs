@@ -21,8 +21,8 @@ use super::{
 use crate::base::Fault;
 
 /// Newer brokers give a quorum queue a limit unless it has one, and older ones know no word for
-/// "none": every look at a dead letter would bring it nearer to that limit.
-const OUT_OF_REACH: i32 = 1_000_000_000;
+/// "none": every visit to a dead letter would bring it nearer to that limit.
+const UNREACHABLE_DELIVERY_LIMIT: i32 = 1_000_000_000;
 
 /// The queues, by name.
 pub(super) struct Topology {
@@ -83,7 +83,7 @@ impl Topology {
             tracing::info!(
                 queues = unchecked.join(", "),
                 "used as they are: {}",
-                Declared::MAY_NOT
+                Declared::UNCHECKED_REASON
             );
         }
         self.bind(connection).await
@@ -100,7 +100,7 @@ impl Topology {
         let options = QueueDeclareOptions { durable: true, ..Default::default() };
         match channel.queue_declare(short(name)?, options, self.arguments(name)).await {
             Ok(_) => Ok(Declared::Compared),
-            Err(error) if is_refused(&error) && look(connection, name).await?.is_some() => {
+            Err(error) if is_refused(&error) && inspect(connection, name).await?.is_some() => {
                 Ok(Declared::Unchecked)
             }
             Err(error) => Err(mismatch(name, &error)),
@@ -112,7 +112,7 @@ impl Topology {
         let Some((exchange, key)) = &self.exchange else { return Ok(()) };
         let channel = open(connection).await?;
         let passive = ExchangeDeclareOptions { passive: true, ..Default::default() };
-        // The kind is not looked at.
+        // The broker does not compare the kind.
         let there = channel.exchange_declare(
             short(exchange)?,
             ExchangeKind::Topic,
@@ -141,7 +141,8 @@ impl Topology {
         set("x-queue-type", text(if self.quorum { "quorum" } else { "classic" }));
         let dead_letters_to = if name == self.main {
             if self.quorum {
-                let limit = i32::try_from(self.delivery_limit).unwrap_or(OUT_OF_REACH);
+                let limit =
+                    i32::try_from(self.delivery_limit).unwrap_or(UNREACHABLE_DELIVERY_LIMIT);
                 set("x-delivery-limit", AMQPValue::LongInt(limit));
             }
             Some(&self.dead)
@@ -151,7 +152,7 @@ impl Topology {
             Some(&self.main)
         } else {
             if self.quorum {
-                set("x-delivery-limit", AMQPValue::LongInt(OUT_OF_REACH));
+                set("x-delivery-limit", AMQPValue::LongInt(UNREACHABLE_DELIVERY_LIMIT));
             }
             None
         };
@@ -178,29 +179,32 @@ pub(super) enum Declared {
 
 impl Declared {
     /// Why a queue is not compared.
-    pub(super) const MAY_NOT: &str =
+    pub(super) const UNCHECKED_REASON: &str =
         "the user may not declare queues, so their arguments are not compared";
 }
 
 /// What a queue tells of itself.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Seen {
+pub(super) struct QueueState {
     /// Messages that nobody has.
     pub ready: u64,
     pub consumers: u32,
 }
 
 /// What a queue tells of itself; `None` when it is not there.
-pub(super) async fn look(connection: &Connection, name: &str) -> Result<Option<Seen>, Fault> {
+pub(super) async fn inspect(
+    connection: &Connection,
+    name: &str,
+) -> Result<Option<QueueState>, Fault> {
     let channel = open(connection).await?;
     let passive = QueueDeclareOptions { passive: true, ..Default::default() };
     match channel.queue_declare(short(name)?, passive, FieldTable::default()).await {
-        Ok(queue) => Ok(Some(Seen {
+        Ok(queue) => Ok(Some(QueueState {
             ready: queue.message_count().into(),
             consumers: queue.consumer_count(),
         })),
         Err(error) if is_missing(&error) => Ok(None),
-        Err(error) => Err(fault(format_args!("looking at queue `{name}`"), &error)),
+        Err(error) => Err(fault(format_args!("inspecting queue `{name}`"), &error)),
     }
 }
 
@@ -224,12 +228,12 @@ fn no_exchange(exchange: &str, error: &Error) -> Fault {
             "amqp: there is no exchange `{exchange}`: declare it, or correct queue.amqp.exchange"
         ));
     }
-    fault(format_args!("looking at exchange `{exchange}`"), error)
+    fault(format_args!("inspecting exchange `{exchange}`"), error)
 }
 
 fn mismatch(queue: &str, error: &Error) -> Fault {
-    let said = refusal(error).filter(|(id, _)| *id == code::PRECONDITION_FAILED);
-    match said.and_then(|(_, said)| Difference::read(said)) {
+    let refusal = refusal(error).filter(|(id, _)| *id == code::PRECONDITION_FAILED);
+    match refusal.and_then(|(_, text)| Difference::read(text)) {
         Some(difference) => Fault::permanent(difference.sentence(queue)),
         None => fault(format_args!("declaring queue `{queue}`"), error),
     }
@@ -244,8 +248,8 @@ struct Difference<'a> {
 
 impl<'a> Difference<'a> {
     /// Reads `… inequivalent arg 'A' for queue 'Q' in vhost 'V': received E but current is F`.
-    fn read(said: &'a str) -> Option<Self> {
-        let (argument, rest) = said.split_once("inequivalent arg '")?.1.split_once('\'')?;
+    fn read(text: &'a str) -> Option<Self> {
+        let (argument, rest) = text.split_once("inequivalent arg '")?.1.split_once('\'')?;
         let (expected, found) = rest.split_once(": received ")?.1.split_once(" but current is ")?;
         Some(Self { argument, expected: value(expected), found: value(found) })
     }
@@ -267,10 +271,10 @@ impl<'a> Difference<'a> {
 }
 
 /// `the value '5' of type 'signedint'`, `'quorum'` or `none`, without what surrounds it.
-fn value(said: &str) -> &str {
-    let said = said.strip_prefix("the value ").unwrap_or(said);
-    let quoted = said.strip_prefix('\'').and_then(|rest| rest.split_once('\''));
-    quoted.map_or(said, |(value, _)| value)
+fn value(text: &str) -> &str {
+    let text = text.strip_prefix("the value ").unwrap_or(text);
+    let quoted = text.strip_prefix('\'').and_then(|rest| rest.split_once('\''));
+    quoted.map_or(text, |(value, _)| value)
 }
 
 #[cfg(test)]

@@ -1,31 +1,42 @@
 //! The embedded queue's dealings with its database.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use tokio::sync::Notify;
 
 use super::{
-    super::{DeadLetter, Delivery, Depth, Message, QueueError, Receipt},
+    super::{
+        DeadLetter, Delivery, Depth, Message, QueueError, Settled, Settlement,
+        delivery::{Receipt, Settle, weak},
+    },
     Options,
     lane::{Answer, Op, QueueLane},
-    sql::{self, Key, Move, Taken},
+    sql::{self, Move, Taken},
 };
 use crate::{
     base::Fault,
     db::{DbError, Sqlite},
 };
 
-/// One open queue, shared by its handle and its pump.
+/// One open queue, shared by its handle, its dispatcher and its deliveries.
 pub(super) struct Inner {
     pub db: Sqlite,
     pub options: Options,
+    /// Messages may have become ready.
+    pub changed: Notify,
 }
 
 impl Inner {
     pub async fn publish(&self, message: Message, delay: Duration) -> Result<(), QueueError> {
-        self.write(Op::Publish { message, delay }).await.map(drop)
+        self.write(Op::Publish { message, delay }).await?;
+        self.changed.notify_one();
+        Ok(())
     }
 
-    pub async fn shift(&self, key: Key, to: Move) -> Result<bool, QueueError> {
-        self.write(Op::Move { key, to }).await
+    pub async fn shift(&self, receipt: Receipt, to: Move) -> Result<Settled, QueueError> {
+        let held = self.write(Op::Move { receipt, to }).await?;
+        Ok(if held { Settled::Done } else { Settled::Stale })
     }
 
     pub async fn publish_dead(&self, letter: DeadLetter) -> Result<(), QueueError> {
@@ -47,7 +58,11 @@ impl Inner {
     }
 
     /// Takes at most `most` messages. Without a `hint` that there are any, looks before it writes.
-    pub async fn take(&self, most: usize, hint: bool) -> Result<Vec<(Key, Delivery)>, QueueError> {
+    pub async fn take(
+        self: &Arc<Self>,
+        most: usize,
+        hint: bool,
+    ) -> Result<Vec<Delivery>, QueueError> {
         if !hint && !self.any_ready().await? {
             return Ok(Vec::new());
         }
@@ -57,12 +72,12 @@ impl Inner {
         let mut deliveries = Vec::with_capacity(taken.len());
         let mut failed = Ok(());
         for taken in taken {
-            let key = taken.key;
+            let receipt = taken.receipt;
             match self.deliver(taken).await {
-                Ok(delivery) => deliveries.push((key, delivery)),
+                Ok(delivery) => deliveries.push(delivery),
                 Err(error) => {
                     // Nobody can have it, so it goes back, and its neighbours go out.
-                    let _ = self.shift(key, Move::Back).await;
+                    let _ = self.shift(receipt, Move::Settle(Settlement::HandBack)).await;
                     failed = Err(error);
                 }
             }
@@ -83,21 +98,22 @@ impl Inner {
     }
 
     /// Completes what was taken. A large body is read here, so that the writer need not wait.
-    async fn deliver(&self, taken: Taken) -> Result<Delivery, QueueError> {
+    async fn deliver(self: &Arc<Self>, taken: Taken) -> Result<Delivery, QueueError> {
         let body = match taken.body {
             Some(body) => body,
             None => {
                 let mut db = self.reader().await?;
-                let body = sql::body(&mut db, taken.key.id).await;
+                let body = sql::body(&mut db, taken.receipt.id).await;
                 body.map_err(|error| self.read_failed(error))?
             }
         };
         Ok(Delivery {
             message: Message { headers: taken.headers, body },
-            receipt: Receipt::new(taken.key.to_string()),
             deliveries: taken.deliveries,
             enqueued_at: taken.enqueued_at,
             held_for: self.options.visibility,
+            receipt: taken.receipt,
+            queue: weak(self),
         })
     }
 
@@ -118,6 +134,21 @@ impl Inner {
 
     fn read_failed(&self, error: sqlx::Error) -> QueueError {
         fault(self.db.failed(error))
+    }
+}
+
+#[async_trait]
+impl Settle for Inner {
+    async fn settle(&self, receipt: Receipt, how: Settlement) -> Result<Settled, QueueError> {
+        let settled = self.shift(receipt, Move::Settle(how)).await?;
+        if how != Settlement::Ack {
+            self.changed.notify_one();
+        }
+        Ok(settled)
+    }
+
+    async fn extend(&self, receipt: Receipt, by: Duration) -> Result<Settled, QueueError> {
+        self.shift(receipt, Move::Hold(by)).await
     }
 }
 

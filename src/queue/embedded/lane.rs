@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::{
-    super::{DeadLetter, Message},
-    sql::{self, Key, Move, Taken},
+    super::{DeadLetter, Message, delivery::Receipt},
+    sql::{self, Move, Taken},
 };
 use crate::{
     base::Timestamp,
@@ -18,7 +18,7 @@ pub(super) struct QueueLane;
 /// One operation.
 pub(super) enum Op {
     Publish { message: Message, delay: Duration },
-    Move { key: Key, to: Move },
+    Move { receipt: Receipt, to: Move },
     Take { most: usize, visibility: Duration },
     PublishDead(DeadLetter),
     RemoveDead { ids: Vec<String> },
@@ -71,7 +71,7 @@ async fn put_in(tx: &mut Tx<'_>, ops: &[Op], now: Timestamp) -> Result<(), DbErr
 
 async fn move_on(tx: &mut Tx<'_>, ops: &[Op], now: Timestamp) -> Result<Vec<bool>, DbError> {
     let moves = ops.iter().filter_map(|op| match op {
-        Op::Move { key, to } => Some((*key, *to)),
+        Op::Move { receipt, to } => Some((*receipt, *to)),
         _ => None,
     });
     Ok(sql::shift(tx.conn(), now, &moves.collect::<Vec<_>>()).await?)

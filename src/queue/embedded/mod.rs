@@ -10,26 +10,24 @@
 
 mod inner;
 mod lane;
-mod pump;
+mod source;
 mod sql;
 
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
-use tokio::sync::{mpsc, oneshot};
-use tokio_util::task::AbortOnDropHandle;
+use tokio::sync::Notify;
 
 use self::{
     inner::Inner,
-    pump::{Call, Calls, Pump},
-    sql::{Key, Move},
+    source::{PollingSource, Rows},
 };
 use super::{
-    DeadLetter, DeadVisitor, Delivery, Depth, Fate, Message, Queue, QueueError, Receipt, Settled,
-    Settlement,
+    Consumer, DeadLetter, DeadVisitor, Depth, Fate, Message, Queue, QueueError,
+    dispatcher::{Dispatcher, DispatcherHandle},
 };
-use crate::{base::Fault, db::Sqlite};
+use crate::db::Sqlite;
 
 /// How an embedded queue behaves. Processes that share a file may differ.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,22 +58,15 @@ impl Default for Options {
 /// when its visibility has run out.
 pub struct Embedded {
     inner: Arc<Inner>,
-    calls: Calls,
-    _pump: AbortOnDropHandle<()>,
+    dispatcher: DispatcherHandle,
 }
 
 impl Embedded {
     /// The queue in `db`. Must be called inside a Tokio runtime.
     pub fn open(db: Sqlite, options: Options) -> Self {
-        let inner = Arc::new(Inner { db, options });
-        let (calls, inbox) = mpsc::unbounded_channel();
-        let pump = Pump::new(inner.clone(), calls.clone(), inbox);
-        Self { inner, calls, _pump: AbortOnDropHandle::new(tokio::spawn(pump.run())) }
-    }
-
-    /// Looks for ready messages now instead of at the next poll.
-    pub fn poke(&self) {
-        let _ = self.calls.send(Call::Look);
+        let inner = Arc::new(Inner { db, options, changed: Notify::new() });
+        let dispatcher = Dispatcher::start(Rows, PollingSource::new(inner.clone()));
+        Self { inner, dispatcher }
     }
 }
 
@@ -86,37 +77,11 @@ impl Queue for Embedded {
         if size > limit {
             return Err(QueueError::TooLarge { size, limit });
         }
-        self.inner.publish(message, delay).await?;
-        self.poke();
-        Ok(())
+        self.inner.publish(message, delay).await
     }
 
-    async fn receive(&self) -> Result<Delivery, QueueError> {
-        let closed = || QueueError::Fault(Fault::outage("embedded queue: it has been closed"));
-        loop {
-            let (waiter, parcel) = oneshot::channel();
-            self.calls.send(Call::Wait(waiter)).map_err(|_| closed())?;
-            if let Some(delivery) = parcel.await.map_err(|_| closed())??.open() {
-                return Ok(delivery);
-            }
-        }
-    }
-
-    async fn settle(&self, receipt: &Receipt, how: Settlement) -> Result<Settled, QueueError> {
-        let to = match how {
-            Settlement::Ack => Move::Gone,
-            Settlement::Later(delay) => Move::Later(delay),
-            Settlement::HandBack => Move::Back,
-        };
-        let settled = self.shift(receipt, to).await?;
-        if how != Settlement::Ack {
-            self.poke();
-        }
-        Ok(settled)
-    }
-
-    async fn extend(&self, receipt: &Receipt, by: Duration) -> Result<Settled, QueueError> {
-        self.shift(receipt, Move::Hold(by)).await
+    fn consumer(&self) -> Consumer {
+        self.dispatcher.consumer()
     }
 
     async fn publish_dead(&self, letter: DeadLetter) -> Result<(), QueueError> {
@@ -158,20 +123,7 @@ impl Queue for Embedded {
     }
 
     async fn close(&self) -> Result<(), QueueError> {
-        let (done, closed) = oneshot::channel();
-        // A pump that has ended has nothing to hand back.
-        if self.calls.send(Call::Close(done)).is_ok() {
-            let _ = closed.await;
-        }
+        self.dispatcher.close().await;
         Ok(())
-    }
-}
-
-impl Embedded {
-    async fn shift(&self, receipt: &Receipt, to: Move) -> Result<Settled, QueueError> {
-        // Whatever is no receipt of this queue's names no delivery of it.
-        let Some(key) = Key::parse(receipt.as_str()) else { return Ok(Settled::Stale) };
-        let held = self.inner.shift(key, to).await?;
-        Ok(if held { Settled::Done } else { Settled::Stale })
     }
 }

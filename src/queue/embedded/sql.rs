@@ -1,14 +1,13 @@
 //! The embedded queue's statements.
 //!
 //! A message's slot has one time, `at`, from which on anybody may take the message: the not-before
-//! of one that waits, the end of visibility of one in hand. One index therefore serves delays,
+//! of one that waits, the end of visibility of one that is held. One index therefore serves delays,
 //! order and crashes alike. Taking sets a random token; whoever shows it holds the message.
 //!
 //! Lists travel as JSON in one parameter, so that a batch of any size is one prepared statement.
 
 use std::{
     collections::{BTreeMap, HashSet},
-    fmt,
     sync::LazyLock,
     time::Duration,
 };
@@ -16,17 +15,17 @@ use std::{
 use bytes::Bytes;
 use sqlx::{Row, SqliteConnection, sqlite::SqliteRow};
 
-use super::super::{DeadLetter, Depth, Message};
+use super::super::{DeadLetter, Depth, Message, Settlement, delivery::Receipt};
 use crate::base::Timestamp;
 
 type Result<T> = std::result::Result<T, sqlx::Error>;
 
-/// Bodies up to this many bytes come with the taking; larger ones are read beside the writer.
-const INLINE: i64 = 64 * 1024;
+/// Bodies up to this size come with the taking; larger ones are read beside the writer.
+const MAX_INLINE_BODY_BYTES: i64 = 64 * 1024;
 
 /// Inserts contents, by the number of rows there is room for: few texts stay prepared, and one
 /// round trip carries a whole group. Rows without an id are padding.
-static INSERT: LazyLock<[(usize, String); 4]> = LazyLock::new(|| {
+static INSERT_CONTENTS: LazyLock<[(usize, String); 4]> = LazyLock::new(|| {
     [1, 4, 16, 64].map(|room| {
         let rows = vec!["(?, ?, ?)"; room].join(", ");
         let text = format!(
@@ -37,30 +36,9 @@ static INSERT: LazyLock<[(usize, String); 4]> = LazyLock::new(|| {
     })
 });
 
-/// One delivery: the message and the token that whoever holds it can show.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Key {
-    pub id: i64,
-    pub token: i64,
-}
-
-impl Key {
-    /// Reads a key as it is written in receipts.
-    pub(super) fn parse(text: &str) -> Option<Self> {
-        let (id, token) = text.split_once(':')?;
-        Some(Self { id: id.parse().ok()?, token: token.parse().ok()? })
-    }
-}
-
-impl fmt::Display for Key {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.id, self.token)
-    }
-}
-
 /// A message just taken.
 pub(super) struct Taken {
-    pub key: Key,
+    pub receipt: Receipt,
     pub deliveries: u32,
     pub enqueued_at: Timestamp,
     pub headers: BTreeMap<String, String>,
@@ -68,16 +46,11 @@ pub(super) struct Taken {
     pub body: Option<Bytes>,
 }
 
-/// Where a held message goes.
+/// What becomes of a message that a consumer holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Move {
-    /// Out of the queue.
-    Gone,
-    /// Free to be taken when this has passed.
-    Later(Duration),
-    /// Free to be taken at once, at its old place.
-    Back,
-    /// Stays in hand until this has passed.
+    Settle(Settlement),
+    /// Stays with its consumer until this has passed.
     Hold(Duration),
 }
 
@@ -109,7 +82,7 @@ pub(super) async fn insert(
 }
 
 async fn insert_contents(db: &mut SqliteConnection, rows: &[(i64, &Message)]) -> Result<()> {
-    let fits = INSERT.iter().find(|(room, _)| *room >= rows.len());
+    let fits = INSERT_CONTENTS.iter().find(|(room, _)| *room >= rows.len());
     let Some((room, statement)) = fits else { return Ok(()) };
     let mut query = sqlx::query(statement.as_str());
     for (id, message) in rows {
@@ -146,17 +119,17 @@ pub(super) async fn take(
     .bind(now.0)
     .bind(until.0)
     .bind(i64::try_from(most).unwrap_or(i64::MAX))
-    .bind(INLINE)
+    .bind(MAX_INLINE_BODY_BYTES)
     .fetch_all(db)
     .await?;
     let mut taken = rows.iter().map(read_taken).collect::<Result<Vec<_>>>()?;
-    taken.sort_unstable_by_key(|taken| (taken.enqueued_at, taken.key.id));
+    taken.sort_unstable_by_key(|taken| (taken.enqueued_at, taken.receipt.id));
     Ok(taken)
 }
 
 fn read_taken(row: &SqliteRow) -> Result<Taken> {
     Ok(Taken {
-        key: Key { id: row.try_get(0)?, token: row.try_get(1)? },
+        receipt: Receipt { id: row.try_get(0)?, token: row.try_get(1)? },
         deliveries: u32::try_from(row.try_get::<i64, _>(2)?).unwrap_or(u32::MAX),
         enqueued_at: Timestamp(row.try_get(3)?),
         headers: parse(row.try_get(4)?)?,
@@ -172,16 +145,16 @@ pub(super) async fn body(db: &mut SqliteConnection, id: i64) -> Result<Bytes> {
 }
 
 /// Moves messages on, each only for who still holds it; answers for each whether that was so.
-/// What was moved out of its holder's hands is not theirs to move again.
+/// A message that its holder has given up is not theirs to move again.
 pub(super) async fn shift(
     db: &mut SqliteConnection,
     now: Timestamp,
-    moves: &[(Key, Move)],
+    moves: &[(Receipt, Move)],
 ) -> Result<Vec<bool>> {
     if moves.is_empty() {
         return Ok(Vec::new());
     }
-    let asked: Vec<_> = moves.iter().map(|(key, _)| (key.id, key.token)).collect();
+    let asked: Vec<_> = moves.iter().map(|(receipt, _)| (receipt.id, receipt.token)).collect();
     let (plan, answers) = plan(holders(db, &asked).await?, now, moves);
     if !plan.held.is_empty() {
         sqlx::query(
@@ -219,7 +192,7 @@ pub(super) async fn shift(
 }
 
 /// Which of the asked pairs of id and token are current.
-async fn holders(db: &mut SqliteConnection, asked: &[(i64, i64)]) -> Result<HashSet<Key>> {
+async fn holders(db: &mut SqliteConnection, asked: &[(i64, i64)]) -> Result<HashSet<Receipt>> {
     let rows = sqlx::query(
         "select slot.id, slot.token from json_each(?1) as asked
          cross join queue_slot as slot on slot.id = asked.value ->> 0
@@ -228,7 +201,7 @@ async fn holders(db: &mut SqliteConnection, asked: &[(i64, i64)]) -> Result<Hash
     .bind(json(&asked)?)
     .fetch_all(db)
     .await?;
-    rows.iter().map(|row| Ok(Key { id: row.try_get(0)?, token: row.try_get(1)? })).collect()
+    rows.iter().map(|row| Ok(Receipt { id: row.try_get(0)?, token: row.try_get(1)? })).collect()
 }
 
 /// The moves that may be made, to be carried out in this order: an extension may come before the
@@ -240,21 +213,26 @@ struct Plan {
     gone: Vec<i64>,
 }
 
-fn plan(mut holders: HashSet<Key>, now: Timestamp, moves: &[(Key, Move)]) -> (Plan, Vec<bool>) {
+fn plan(
+    mut holders: HashSet<Receipt>,
+    now: Timestamp,
+    moves: &[(Receipt, Move)],
+) -> (Plan, Vec<bool>) {
     let mut plan = Plan::default();
     let mut answers = Vec::with_capacity(moves.len());
-    for (key, to) in moves {
+    for (receipt, to) in moves {
         let holds = match to {
-            Move::Hold(_) => holders.contains(key),
-            _ => holders.remove(key),
+            Move::Hold(_) => holders.contains(receipt),
+            Move::Settle(_) => holders.remove(receipt),
         };
         answers.push(holds);
+        let id = receipt.id;
         match to {
             _ if !holds => {}
-            Move::Hold(by) => plan.held.push((key.id, now.plus(*by).0)),
-            Move::Later(by) => plan.free.push((key.id, Some(now.plus(*by).0))),
-            Move::Back => plan.free.push((key.id, None)),
-            Move::Gone => plan.gone.push(key.id),
+            Move::Hold(by) => plan.held.push((id, now.plus(*by).0)),
+            Move::Settle(Settlement::Later(by)) => plan.free.push((id, Some(now.plus(*by).0))),
+            Move::Settle(Settlement::HandBack) => plan.free.push((id, None)),
+            Move::Settle(Settlement::Ack) => plan.gone.push(id),
         }
     }
     (plan, answers)

@@ -19,14 +19,14 @@ pub(super) const REASON: &str = "verdict_reason";
 /// Says that a dead letter's body did not fit.
 pub(super) const BODY: &str = "x-verdict-body";
 
-const LONGEST_NAME: usize = 256;
-const LONGEST_VALUE: usize = 1024;
+const MAX_NAME_BYTES: usize = 256;
+const MAX_VALUE_BYTES: usize = 1024;
 /// Pub/Sub takes 100; some are ours.
-const MOST: usize = 96;
+const MAX_HEADERS: usize = 96;
 /// The same for a dead letter.
-const MOST_OF_LETTER: usize = 96 - note::ALL.len();
+const MAX_LETTER_HEADERS: usize = 96 - note::ALL.len();
 /// Pub/Sub takes 10,000,000 bytes in a request; names, lengths and what is ours need room.
-pub(super) const LARGEST: usize = 10_000_000 - 16 * 1024;
+pub(super) const MAX_MESSAGE_BYTES: usize = 10_000_000 - 16 * 1024;
 
 /// What comes with a message beside its headers and its body.
 pub(super) struct Origin {
@@ -39,16 +39,16 @@ pub(super) struct Origin {
 /// The message as it is published.
 pub(super) fn outgoing(message: &Message, origin: &Origin) -> Result<model::Message, QueueError> {
     let size = message.size();
-    if size > LARGEST {
-        return Err(QueueError::TooLarge { size, limit: LARGEST });
+    if size > MAX_MESSAGE_BYTES {
+        return Err(QueueError::TooLarge { size, limit: MAX_MESSAGE_BYTES });
     }
-    if message.headers.len() > MOST {
-        let why = format!("{} headers, and a message takes {MOST}", message.headers.len());
+    if message.headers.len() > MAX_HEADERS {
+        let why = format!("{} headers, and a message takes {MAX_HEADERS}", message.headers.len());
         return Err(permanent("publishing", why));
     }
     let mut attributes = HashMap::new();
     for (name, value) in &message.headers {
-        if let Some(why) = misfit(name, value) {
+        if let Some(why) = invalid_header(name, value) {
             let name: String = name.chars().take(64).collect();
             return Err(permanent("publishing", format!("the header `{name}` {why}")));
         }
@@ -64,12 +64,15 @@ pub(super) fn outgoing(message: &Message, origin: &Origin) -> Result<model::Mess
 /// A dead letter as it is published: as much of the message as fits.
 pub(super) fn outgoing_letter(letter: &super::DeadLetter, now: Timestamp) -> model::Message {
     let message = &letter.message;
-    let fitting = message.headers.iter().filter(|(name, value)| misfit(name, value).is_none());
-    let mut attributes: HashMap<_, _> =
-        fitting.take(MOST_OF_LETTER).map(|(name, value)| (name.clone(), value.clone())).collect();
+    let fitting =
+        message.headers.iter().filter(|(name, value)| invalid_header(name, value).is_none());
+    let mut attributes: HashMap<_, _> = fitting
+        .take(MAX_LETTER_HEADERS)
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
     let size: usize = attributes.iter().map(|(name, value)| name.len() + value.len()).sum();
     let mut body = message.body.clone();
-    if size + body.len() > LARGEST {
+    if size + body.len() > MAX_MESSAGE_BYTES {
         body.clear();
         attributes.insert(BODY.to_owned(), "in the store".to_owned());
     }
@@ -103,18 +106,18 @@ fn is_internal(name: &str) -> bool {
 }
 
 /// Why a header cannot be an attribute.
-fn misfit(name: &str, value: &str) -> Option<&'static str> {
+fn invalid_header(name: &str, value: &str) -> Option<&'static str> {
     if name.is_empty() {
         Some("has no name")
     } else if is_internal(name) {
         Some("has a name that is reserved")
-    } else if name.len() > LONGEST_NAME {
+    } else if name.len() > MAX_NAME_BYTES {
         Some("has a name of more than 256 bytes")
     } else {
-        (value.len() > LONGEST_VALUE).then_some("has a value of more than 1,024 bytes")
+        (value.len() > MAX_VALUE_BYTES).then_some("has a value of more than 1,024 bytes")
     }
 }
 
 fn shortened(text: &str) -> String {
-    text[..text.floor_char_boundary(LONGEST_VALUE)].to_owned()
+    text[..text.floor_char_boundary(MAX_VALUE_BYTES)].to_owned()
 }

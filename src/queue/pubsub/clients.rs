@@ -8,6 +8,7 @@ use google_cloud_gax::{
     retry_policy::{LimitedAttemptCount, RetryPolicyExt},
 };
 use google_cloud_pubsub::{
+    Error,
     client::{BasePublisher, Publisher, SchemaService, Subscriber, SubscriptionAdmin, TopicAdmin},
     model::Subscription,
     retry_policy::RetryableErrors,
@@ -92,26 +93,25 @@ impl Clients {
         &self,
         path: &str,
     ) -> Result<Option<Subscription>, QueueError> {
-        let doing = format!("looking at {path}");
-        let call = self.subscriptions.get_subscription().set_subscription(path).send();
-        bounded(self.timeout, &doing, async {
-            match call.await {
-                Ok(found) => Ok(Some(found)),
-                Err(error) if is_not_found(&error) => Ok(None),
-                Err(error) => Err(classify(&doing, &error)),
-            }
-        })
-        .await
+        self.find(path, self.subscriptions.get_subscription().set_subscription(path).send()).await
     }
 
     /// Whether there is such a topic.
     pub(super) async fn has_topic(&self, path: &str) -> Result<bool, QueueError> {
-        let doing = format!("looking at {path}");
-        let call = self.topics.get_topic().set_topic(path).send();
+        let found = self.find(path, self.topics.get_topic().set_topic(path).send()).await?;
+        Ok(found.is_some())
+    }
+
+    async fn find<T>(
+        &self,
+        path: &str,
+        call: impl Future<Output = Result<T, Error>>,
+    ) -> Result<Option<T>, QueueError> {
+        let doing = format!("looking up {path}");
         bounded(self.timeout, &doing, async {
             match call.await {
-                Ok(_) => Ok(true),
-                Err(error) if is_not_found(&error) => Ok(false),
+                Ok(found) => Ok(Some(found)),
+                Err(error) if is_not_found(&error) => Ok(None),
                 Err(error) => Err(classify(&doing, &error)),
             }
         })

@@ -1,4 +1,4 @@
-//! Looking at everything the queue needs, one thing after the other.
+//! Checks everything the queue needs, one thing after the other.
 
 use super::{
     Diagnosis, QueueError,

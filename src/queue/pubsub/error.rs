@@ -33,12 +33,10 @@ pub(super) fn permanent(doing: &str, why: impl std::fmt::Display) -> QueueError 
 
 pub(super) fn is_not_found(error: &Error) -> bool {
     error.status().is_some_and(|status| status.code == Code::NotFound)
-        || error.status().is_none() && error.http_status_code() == Some(404)
 }
 
 pub(super) fn is_already_there(error: &Error) -> bool {
     error.status().is_some_and(|status| status.code == Code::AlreadyExists)
-        || error.status().is_none() && error.http_status_code() == Some(409)
 }
 
 /// An error of the service or on the way to it, classified.
@@ -50,30 +48,26 @@ fn fault(error: &Error) -> Fault {
     if let Some(status) = error.status() {
         return of_code(status.code, &status.message);
     }
+    let causes = chain(error);
     if error.is_authentication() {
-        return unauthenticated(&chain(error));
+        return unauthenticated(&causes);
     }
-    match error.http_status_code() {
-        Some(401) => unauthenticated("HTTP 401"),
-        Some(403) => forbidden("HTTP 403"),
-        Some(404) => missing("HTTP 404"),
-        Some(status @ (408 | 429 | 500..)) => Fault::transient(format!("HTTP {status}")),
-        Some(status) => Fault::permanent(format!("HTTP {status}")),
-        None if error.is_timeout() || error.is_io() || error.is_connect() => {
-            Fault::outage(format!("the service cannot be reached: {}", chain(error)))
-        }
-        None if error.is_transport() || error.is_exhausted() => {
-            Fault::outage(format!("the service cannot be reached: {}", chain(error)))
-        }
-        None => Fault::permanent(chain(error)),
+    let on_the_way = error.is_io() || error.is_connect() || error.is_transport();
+    if on_the_way || error.is_timeout() || error.is_exhausted() {
+        return Fault::outage(format!("the service cannot be reached: {causes}"));
     }
+    Fault::permanent(causes)
 }
 
 fn of_code(code: Code, message: &str) -> Fault {
     match code {
         Code::Unauthenticated => unauthenticated(message),
-        Code::PermissionDenied => forbidden(message),
-        Code::NotFound => missing(message),
+        Code::PermissionDenied => Fault::permanent(format!(
+            "not allowed ({message}): `verdict doctor` lists the permissions that are needed"
+        )),
+        Code::NotFound => Fault::permanent(format!(
+            "not there ({message}): `verdict doctor` says what is missing and how to make it"
+        )),
         Code::InvalidArgument
         | Code::FailedPrecondition
         | Code::OutOfRange
@@ -89,18 +83,6 @@ fn unauthenticated(why: &str) -> Fault {
     Fault::permanent(format!(
         "not signed in ({why}): set GOOGLE_APPLICATION_CREDENTIALS, attach a service account, or \
          run `gcloud auth application-default login`"
-    ))
-}
-
-fn forbidden(why: &str) -> Fault {
-    Fault::permanent(format!(
-        "not allowed ({why}): `verdict doctor` lists the permissions that are needed"
-    ))
-}
-
-fn missing(why: &str) -> Fault {
-    Fault::permanent(format!(
-        "not there ({why}): `verdict doctor` says what is missing and how to make it"
     ))
 }
 

@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use google_cloud_pubsub::{client::Publisher, model};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, OnceCell};
 
 use super::{
     Options, QueueError,
@@ -19,7 +19,7 @@ use super::{
 pub(super) struct Link {
     pub names: Names,
     pub options: Options,
-    clients: Mutex<Option<Arc<Clients>>>,
+    clients: OnceCell<Arc<Clients>>,
     ready: Mutex<Option<Arc<Ready>>>,
     noted: AtomicBool,
 }
@@ -40,18 +40,13 @@ pub(super) enum To {
 
 impl Link {
     pub(super) fn new(names: Names, options: Options) -> Self {
-        let (clients, ready) = (Mutex::default(), Mutex::default());
+        let (clients, ready) = (OnceCell::new(), Mutex::default());
         Self { names, options, clients, ready, noted: AtomicBool::new(false) }
     }
 
     pub(super) async fn clients(&self) -> Result<Arc<Clients>, QueueError> {
-        let mut clients = self.clients.lock().await;
-        if let Some(clients) = &*clients {
-            return Ok(clients.clone());
-        }
-        let built = Arc::new(Box::pin(Clients::build(&self.options)).await?);
-        *clients = Some(built.clone());
-        Ok(built)
+        let build = || Box::pin(async { Clients::build(&self.options).await.map(Arc::new) });
+        self.clients.get_or_try_init(build).await.cloned()
     }
 
     /// What is needed to work, made when it is not there yet.
@@ -65,7 +60,7 @@ impl Link {
         Ok(made)
     }
 
-    /// The same, looked at anew.
+    /// The same, verified anew.
     pub(super) async fn verified(&self) -> Result<Arc<Ready>, QueueError> {
         let made = Arc::new(self.make().await?);
         *self.ready.lock().await = Some(made.clone());
@@ -73,7 +68,7 @@ impl Link {
     }
 
     /// The same, with a subscription that is there now: made again when it went.
-    pub(super) async fn seen(&self) -> Result<Arc<Ready>, QueueError> {
+    pub(super) async fn present(&self) -> Result<Arc<Ready>, QueueError> {
         let ready = self.ready().await?;
         if ready.clients.subscription(&self.names.main()).await?.is_some() {
             return Ok(ready);

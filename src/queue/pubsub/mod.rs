@@ -8,54 +8,31 @@
 //!
 //! - **No delay.** A message published with a delay is there at once. "Later" and "back at once"
 //!   both refuse the message, and the subscription's retry policy says when it comes again.
-//! - **Every refusal counts** as a delivery attempt, so [`Delivery::deliveries`] counts those that
+//! - **Every refusal counts** as a delivery attempt, so `Delivery::deliveries` counts those that
 //!   were asked to wait too. Long before Pub/Sub would give the message up, a copy takes its
 //!   place, which comes at once and carries the count.
 //! - **An acknowledgement is not confirmed**, unless the subscription has exactly-once delivery.
 //!   It is sent within a tenth of a second; one that gets lost lets the message come again.
 //! - **No order, no depth.** Numbers are in Cloud Monitoring.
-//!
-//! Without the feature `pubsub` only the options are here.
 
-mod options;
-
-#[cfg(feature = "pubsub")]
 mod attributes;
-#[cfg(feature = "pubsub")]
-mod backoff;
-#[cfg(feature = "pubsub")]
 mod clients;
-#[cfg(feature = "pubsub")]
+mod dead;
 mod diagnose;
-#[cfg(feature = "pubsub")]
 mod error;
-#[cfg(feature = "pubsub")]
-mod held;
-#[cfg(feature = "pubsub")]
-mod letters;
-#[cfg(feature = "pubsub")]
 mod link;
-#[cfg(feature = "pubsub")]
 mod names;
-#[cfg(feature = "pubsub")]
-mod pump;
-#[cfg(feature = "pubsub")]
+mod options;
 mod queue;
-#[cfg(feature = "pubsub")]
 mod settle;
-#[cfg(feature = "pubsub")]
+mod source;
 mod stream;
-#[cfg(feature = "pubsub")]
 mod topology;
-#[cfg(feature = "pubsub")]
 mod verify;
 
-pub use options::Options;
-#[cfg(feature = "pubsub")]
-pub use queue::PubSub;
+pub use self::{options::Options, queue::PubSub};
 
-#[cfg(feature = "pubsub")]
 use super::{
-    DeadLetter, DeadVisitor, Delivery, Depth, Diagnosis, Fate, Message, Queue, QueueError, Receipt,
-    Settled, Settlement, note,
+    Consumer, DeadLetter, DeadVisitor, Depth, Diagnosis, Fate, Message, Queue, QueueError, Settled,
+    Settlement, backoff, dispatcher, in_flight, note,
 };

@@ -3,27 +3,23 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use tokio::sync::{mpsc, oneshot};
-use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use super::{
-    DeadLetter, DeadVisitor, Delivery, Depth, Diagnosis, Message, Options, Queue, QueueError,
-    Receipt, Settled, Settlement,
+    Consumer, DeadLetter, DeadVisitor, Depth, Diagnosis, Message, Options, Queue, QueueError,
     attributes::{Origin, outgoing},
+    dispatcher::{Dispatcher, DispatcherHandle},
     error::bounded,
-    held::Held,
     link::{Link, To},
     names::Names,
-    pump::{Call, Calls, Pump},
-    settle::Shared,
+    settle::Service,
+    source::PubSubSource,
 };
-use crate::base::{Clock, Fault};
+use crate::base::Clock;
 
 /// A queue at Google Pub/Sub. Dropping it without closing it gives back what its consumers hold.
 pub struct PubSub {
-    shared: Arc<Shared>,
-    calls: Calls,
-    _pump: AbortOnDropHandle<()>,
+    service: Arc<Service>,
+    dispatcher: DispatcherHandle,
 }
 
 impl PubSub {
@@ -42,12 +38,11 @@ impl PubSub {
         prefetch: usize,
     ) -> Result<Self, QueueError> {
         let names = Names::new(project, subscription, topic, &options)?;
-        let held = Held::new(options.ack_deadline);
-        let (link, streams) = (Link::new(names, options), TaskTracker::new());
-        let shared = Arc::new(Shared { link, held, streams });
-        let (calls, inbox) = mpsc::unbounded_channel();
-        let pump = Pump::new(shared.clone(), prefetch.max(1), &calls, inbox);
-        Ok(Self { shared, calls, _pump: AbortOnDropHandle::new(tokio::spawn(pump.run())) })
+        let prefetch = prefetch.max(1);
+        let service = Arc::new(Service::new(Link::new(names, options), prefetch));
+        let source = PubSubSource::new(service.clone(), prefetch);
+        let dispatcher = Dispatcher::start(service.clone(), source);
+        Ok(Self { service, dispatcher })
     }
 }
 
@@ -57,34 +52,19 @@ impl Queue for PubSub {
     /// off.
     async fn publish(&self, message: Message, _delay: Duration) -> Result<(), QueueError> {
         let origin = Origin { sent: Clock::system().now(), deliveries: 0 };
-        self.shared.link.publish(outgoing(&message, &origin)?, To::Work).await
+        self.service.link.publish(outgoing(&message, &origin)?, To::Work).await
     }
 
-    async fn receive(&self) -> Result<Delivery, QueueError> {
-        let ended = || QueueError::Fault(Fault::outage("Pub/Sub: the queue has been closed"));
-        loop {
-            let (waiter, parcel) = oneshot::channel();
-            self.calls.send(Call::Wait(waiter)).map_err(|_| ended())?;
-            if let Some(taken) = parcel.await.map_err(|_| ended())??.open() {
-                return Ok(self.shared.held.hand_over(taken));
-            }
-        }
-    }
-
-    async fn settle(&self, receipt: &Receipt, how: Settlement) -> Result<Settled, QueueError> {
-        self.shared.settle(receipt, how).await
-    }
-
-    async fn extend(&self, receipt: &Receipt, by: Duration) -> Result<Settled, QueueError> {
-        self.shared.extend(receipt, by).await
+    fn consumer(&self) -> Consumer {
+        self.dispatcher.consumer()
     }
 
     async fn publish_dead(&self, letter: DeadLetter) -> Result<(), QueueError> {
-        self.shared.link.publish_dead(&letter).await
+        self.service.link.publish_dead(&letter).await
     }
 
     async fn visit_dead(&self, visitor: &mut dyn DeadVisitor) -> Result<(), QueueError> {
-        self.shared.link.visit_dead(visitor).await
+        self.service.link.visit_dead(visitor).await
     }
 
     /// Pub/Sub tells no numbers to those who use it; Cloud Monitoring has them.
@@ -93,22 +73,18 @@ impl Queue for PubSub {
     }
 
     async fn check(&self) -> Result<(), QueueError> {
-        let link = &self.shared.link;
+        let link = &self.service.link;
         bounded(link.options.timeout, "checking", link.verified()).await?;
-        self.shared.held.set_down(None);
+        self.service.set_outage(None);
         Ok(())
     }
 
     async fn diagnose(&self) -> Vec<Diagnosis> {
-        self.shared.link.diagnose().await
+        self.service.link.diagnose().await
     }
 
     async fn close(&self) -> Result<(), QueueError> {
-        let (done, closed) = oneshot::channel();
-        // A pump that has ended has nothing to give back.
-        if self.calls.send(Call::Close(done)).is_ok() {
-            let _ = closed.await;
-        }
+        self.dispatcher.close().await;
         Ok(())
     }
 }

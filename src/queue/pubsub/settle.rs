@@ -1,126 +1,148 @@
-//! Settling: acknowledging, giving back, and the copy that keeps patience free.
+//! What becomes of a delivery: acknowledged, refused, or replaced by a copy.
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
-use google_cloud_pubsub::subscriber::handler::Handler;
-use tokio::time::timeout;
+use async_trait::async_trait;
+use google_cloud_pubsub::{error::AckError, subscriber::handler::Handler};
+use tokio::{task::JoinHandle, time::timeout};
 use tokio_util::task::TaskTracker;
 
 use super::{
-    QueueError, Receipt, Settled, Settlement,
+    Settled, Settlement,
     attributes::{Origin, outgoing},
     error::unacknowledged,
-    held::{Entry, Grip, Held, Taken},
+    in_flight::{self, Broker, InFlight},
     link::{Link, To},
 };
 use crate::base::Fault;
 
 /// The client extends what is held for this long at most.
-pub(super) const LONGEST_LEASE: Duration = Duration::from_secs(12 * 3600);
+pub(super) const MAX_LEASE: Duration = Duration::from_secs(12 * 3600);
 /// From then on a delivery is replaced by a copy when it is extended.
-const LONGEST_HOLD: Duration = Duration::from_secs(11 * 3600);
+const MAX_HOLD: Duration = Duration::from_secs(11 * 3600);
 
-/// What a queue's handle and its pump share.
-pub(super) struct Shared {
-    pub link: Link,
-    pub held: Held,
-    /// Streams, each until everything that came from it is settled and the service was told.
-    pub streams: TaskTracker,
+pub(super) type Taken = in_flight::Taken<AckHandle>;
+type Unsettled = in_flight::Unsettled<AckHandle>;
+
+/// What settles one message, and the stream it came from.
+pub(super) struct AckHandle {
+    pub ack: Ack,
+    pub stream: Arc<StreamState>,
 }
 
-/// Why something could not be settled, and the message, if it can be tried again.
-type Unsettled = Box<(QueueError, Option<Taken>)>;
+/// An acknowledgement. Dropping a handler gives the message back.
+pub(super) enum Ack {
+    Unsent(Handler),
+    /// On its way, and to be confirmed.
+    Sent(JoinHandle<Result<(), AckError>>),
+}
 
-impl Shared {
-    pub(super) async fn settle(
-        &self,
-        receipt: &Receipt,
-        how: Settlement,
-    ) -> Result<Settled, QueueError> {
-        let Some((key, entry)) = self.held.take(receipt) else { return Ok(Settled::Stale) };
-        if let Some(fault) = self.held.down() {
-            self.held.put_back(key, entry);
-            return Err(QueueError::Fault(fault));
-        }
-        let Entry { taken, since, until } = entry;
+/// A stream, as the messages that came from it see it.
+#[derive(Default)]
+pub(super) struct StreamState {
+    lost: AtomicBool,
+}
+
+impl StreamState {
+    /// The subscription went, and with it every claim on what came from it.
+    pub(super) fn lose(&self) {
+        self.lost.store(true, Ordering::Release);
+    }
+}
+
+impl in_flight::AckHandle for AckHandle {
+    fn is_lost(&self) -> bool {
+        self.stream.lost.load(Ordering::Acquire)
+    }
+}
+
+/// The service, and the deliveries of this handle on the queue.
+pub(super) struct Service {
+    pub link: Link,
+    pub in_flight: InFlight<AckHandle>,
+    /// Streams, each until everything that came from it is settled and the service was told.
+    pub streams: TaskTracker,
+    outage: Mutex<Option<Fault>>,
+}
+
+#[async_trait]
+impl Broker for Service {
+    type Ack = AckHandle;
+
+    fn in_flight(&self) -> &InFlight<AckHandle> {
+        &self.in_flight
+    }
+
+    fn max_hold(&self) -> Duration {
+        MAX_HOLD
+    }
+
+    fn outage(&self) -> Option<Fault> {
+        self.outage.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    async fn settle_taken(&self, taken: Taken, how: Settlement) -> Result<Settled, Unsettled> {
         let settled = match how {
-            Settlement::Ack => self.acknowledge(taken).await,
-            Settlement::Later(_) | Settlement::HandBack => self.give_back(taken).await,
+            Settlement::Ack => self.acknowledge(taken).await?,
+            Settlement::Later(_) | Settlement::HandBack => self.give_back(taken).await?,
         };
-        match settled {
-            Ok(settled) => {
-                self.told().await;
-                Ok(settled)
-            }
-            Err(unsettled) => {
-                let (error, taken) = *unsettled;
-                if let Some(taken) = taken {
-                    self.held.put_back(key, Entry { taken, since, until });
-                }
-                Err(error)
-            }
-        }
-    }
-
-    /// Keeps a delivery in hand. The client extends it by itself; what nobody speaks of goes back.
-    pub(super) async fn extend(
-        &self,
-        receipt: &Receipt,
-        by: Duration,
-    ) -> Result<Settled, QueueError> {
-        let Some(held) = self.held.extend(receipt, by) else { return Ok(Settled::Stale) };
-        if let Some(fault) = self.held.down() {
-            return Err(QueueError::Fault(fault));
-        }
-        if held < LONGEST_HOLD {
-            return Ok(Settled::Done);
-        }
-        let Some((key, entry)) = self.held.take(receipt) else { return Ok(Settled::Stale) };
-        let Entry { taken, since, until } = entry;
-        match self.replace(taken).await {
-            Ok(_) => Ok(Settled::Stale),
-            Err(unsettled) => {
-                let (error, taken) = *unsettled;
-                if let Some(taken) = taken {
-                    self.held.put_back(key, Entry { taken, since, until });
-                }
-                Err(error)
-            }
-        }
-    }
-
-    /// Gives a message back: refused while that is harmless to it, else replaced by a copy.
-    pub(super) async fn give_back(&self, taken: Taken) -> Result<Settled, Unsettled> {
-        let nearing = taken.attempt.saturating_mul(2) >= self.link.options.delivery_attempts;
-        match taken.grip {
-            Grip::Handler(handler) if !nearing => {
-                handler.nack();
-                Ok(Settled::Done)
-            }
-            // An acknowledgement on its way cannot be called back.
-            Grip::Acking(_) => self.acknowledge(taken).await.map(|_| Settled::Stale),
-            Grip::Handler(_) => self.replace(taken).await,
-        }
+        self.flush_last().await;
+        Ok(settled)
     }
 
     async fn replace(&self, taken: Taken) -> Result<Settled, Unsettled> {
-        let origin = Origin { sent: taken.origin.sent, deliveries: taken.deliveries() };
+        let origin = Origin {
+            sent: taken.enqueued_at,
+            deliveries: taken.earlier_deliveries().saturating_add(1),
+        };
         let Ok(copy) = outgoing(&taken.message, &origin) else {
             // It came from somewhere else, with no room for what is ours: dropping gives it back.
             return Ok(Settled::Done);
         };
         if let Err(error) = self.link.publish(copy, To::Work).await {
-            return Err(Box::new((error, Some(taken))));
+            return Err(Unsettled::retry(error, taken));
         }
         self.acknowledge(taken).await
     }
+}
 
-    async fn acknowledge(&self, taken: Taken) -> Result<Settled, Unsettled> {
-        let Taken { message, origin, attempt, grip, source, slot } = taken;
-        let mut acking = match grip {
-            Grip::Handler(Handler::ExactlyOnce(handler)) => tokio::spawn(handler.confirmed_ack()),
-            Grip::Acking(acking) => acking,
-            Grip::Handler(handler) => {
+impl Service {
+    pub(super) fn new(link: Link, prefetch: usize) -> Self {
+        let in_flight = InFlight::new(link.options.ack_deadline, prefetch);
+        Self { link, in_flight, streams: TaskTracker::new(), outage: Mutex::default() }
+    }
+
+    /// Notes why the service is out of reach, or that it is not.
+    pub(super) fn set_outage(&self, outage: Option<Fault>) {
+        *self.outage.lock().unwrap_or_else(PoisonError::into_inner) = outage;
+    }
+
+    /// Gives a message back: refused while that is harmless to it, else replaced by a copy.
+    pub(super) async fn give_back(&self, taken: Taken) -> Result<Settled, Unsettled> {
+        let attempts = taken.counted.saturating_add(1);
+        let near_limit = attempts.saturating_mul(2) >= self.link.options.delivery_attempts;
+        match taken.ack.ack {
+            Ack::Unsent(handler) if !near_limit => {
+                handler.nack();
+                Ok(Settled::Done)
+            }
+            // An acknowledgement on its way cannot be called back.
+            Ack::Sent(_) => self.acknowledge(taken).await.map(|_| Settled::Stale),
+            Ack::Unsent(_) => self.replace(taken).await,
+        }
+    }
+
+    async fn acknowledge(&self, mut taken: Taken) -> Result<Settled, Unsettled> {
+        let mut acking = match taken.ack.ack {
+            Ack::Unsent(Handler::ExactlyOnce(handler)) => tokio::spawn(handler.confirmed_ack()),
+            Ack::Sent(acking) => acking,
+            Ack::Unsent(handler) => {
                 handler.ack();
                 return Ok(Settled::Done);
             }
@@ -130,22 +152,21 @@ impl Shared {
             Ok(Ok(Err(error))) => match unacknowledged(&error) {
                 None => Ok(Settled::Stale),
                 // The handler is used up: the message may come again.
-                Some(error) => Err(Box::new((error, None))),
+                Some(error) => Err(error.into()),
             },
             Ok(Err(_)) => Ok(Settled::Stale),
             Err(_) => {
                 let error = Fault::outage("Pub/Sub: acknowledging: no answer in time");
-                let grip = Grip::Acking(acking);
-                let taken = Taken { message, origin, attempt, grip, source, slot };
-                Err(Box::new((QueueError::Fault(error), Some(taken))))
+                taken.ack.ack = Ack::Sent(acking);
+                Err(Unsettled::retry(error, taken))
             }
         }
     }
 
     /// Once the queue is closed there may be no later: waits until the service was told of the
     /// last settlement.
-    async fn told(&self) {
-        if self.streams.is_closed() && self.held.is_empty() {
+    async fn flush_last(&self) {
+        if self.streams.is_closed() && self.in_flight.is_empty() {
             let _ = timeout(self.link.options.timeout, self.streams.wait()).await;
         }
     }

@@ -12,10 +12,14 @@ use tokio_util::{
     task::TaskTracker,
 };
 
-use super::{Options, held::Source, link::Ready, settle::LONGEST_LEASE};
+use super::{
+    Options,
+    link::Ready,
+    settle::{MAX_LEASE, StreamState},
+};
 
 /// What comes out of a stream.
-pub(super) enum Event {
+pub(super) enum StreamEvent {
     Message(Box<model::Message>, Handler),
     /// Nothing more comes.
     Ended(Option<Error>),
@@ -23,8 +27,8 @@ pub(super) enum Event {
 
 /// A stream that is read. Dropping it stops it: what was read and not taken over goes back.
 pub(super) struct Stream {
-    events: mpsc::UnboundedReceiver<Event>,
-    pub source: Arc<Source>,
+    events: mpsc::UnboundedReceiver<StreamEvent>,
+    pub state: Arc<StreamState>,
     _stop: DropGuard,
 }
 
@@ -42,19 +46,19 @@ impl Stream {
             .set_max_outstanding_messages(i64::try_from(prefetch).unwrap_or(i64::MAX))
             // Bounded by the number of messages alone: one large one must not block the rest.
             .set_max_outstanding_bytes(0_i64)
-            .set_max_lease(LONGEST_LEASE)
+            .set_max_lease(MAX_LEASE)
             .set_max_lease_extension(options.ack_deadline)
             .build();
         let (sender, events) = mpsc::unbounded_channel();
         let stop = CancellationToken::new();
         let token = stream.shutdown_token();
         tasks.spawn(read(stream, token, sender, stop.clone()));
-        Self { events, source: Arc::default(), _stop: stop.drop_guard() }
+        Self { events, state: Arc::default(), _stop: stop.drop_guard() }
     }
 
     /// The next thing to come. May be dropped and asked again.
-    pub(super) async fn next(&mut self) -> Event {
-        self.events.recv().await.unwrap_or(Event::Ended(None))
+    pub(super) async fn next(&mut self) -> StreamEvent {
+        self.events.recv().await.unwrap_or(StreamEvent::Ended(None))
     }
 }
 
@@ -63,7 +67,7 @@ impl Stream {
 async fn read(
     mut stream: MessageStream,
     token: ShutdownToken,
-    events: mpsc::UnboundedSender<Event>,
+    events: mpsc::UnboundedSender<StreamEvent>,
     stop: CancellationToken,
 ) {
     loop {
@@ -73,11 +77,11 @@ async fn read(
             () = stop.cancelled() => break,
         };
         let event = match next {
-            Some(Ok((message, handler))) => Event::Message(Box::new(message), handler),
-            Some(Err(error)) => Event::Ended(Some(error)),
-            None => Event::Ended(None),
+            Some(Ok((message, handler))) => StreamEvent::Message(Box::new(message), handler),
+            Some(Err(error)) => StreamEvent::Ended(Some(error)),
+            None => StreamEvent::Ended(None),
         };
-        let ended = matches!(event, Event::Ended(_));
+        let ended = matches!(event, StreamEvent::Ended(_));
         let _ = events.send(event);
         if ended {
             break;

@@ -42,7 +42,7 @@ async fn finish(site: Site, events: &BTreeSet<u64>) {
     pass(ACK_DEADLINE + Duration::from_secs(2)).await;
     let fresh = site.queue();
     site.ends(events).await;
-    let found = timeout(Duration::from_secs(3), fresh.receive()).await;
+    let found = timeout(Duration::from_secs(3), fresh.consumer().next()).await;
     assert!(found.is_err(), "something is left: {found:?}");
     fresh.close().await.unwrap();
 }

@@ -18,7 +18,7 @@ use crate::worker::hall::{Act, Part, Scene, about, id, part};
 async fn what_is_not_acknowledged_is_seen(site: Site) {
     site.send(&part("a")).await;
     let queue = site.place.open().await;
-    queue.receive().await.unwrap();
+    queue.consumer().next().await.unwrap();
     queue.close().await.unwrap();
     drop(queue);
     site.closes(1, 0).await;

@@ -18,10 +18,10 @@ async fn redeliveries_never_push_a_message_into_the_dead_letters(site: Site) {
     let queue = site.place.open().await;
     for round in 0..4 * site.place.limit() {
         for how in [Settlement::HandBack, Settlement::Later(Duration::ZERO)] {
-            let next = tokio::time::timeout(PATIENCE, queue.receive()).await;
+            let next = tokio::time::timeout(PATIENCE, queue.consumer().next()).await;
             let delivery = next.unwrap_or_else(|_| panic!("gone in round {round}")).unwrap();
             assert_eq!(delivery.message, message(&part("a")), "round {round}");
-            queue.settle(&delivery.receipt, how).await.unwrap();
+            delivery.settle(how).await.unwrap();
         }
     }
     queue.close().await.unwrap();

@@ -14,8 +14,7 @@ use std::{
 use bytes::Bytes;
 use futures_util::FutureExt;
 use verdict::queue::{
-    DeadLetter, Delivery, Depth, Message, Queue, QueueError, Receipt, Settled, Settlement,
-    peek_dead,
+    DeadLetter, Delivery, Depth, Message, Queue, QueueError, Settled, Settlement, peek_dead,
 };
 
 #[cfg(feature = "amqp")]
@@ -36,11 +35,11 @@ async fn publish(queue: &dyn Queue, body: &str) {
 }
 
 async fn take(queue: &dyn Queue) -> Delivery {
-    within(queue.receive()).await.unwrap()
+    within(queue.consumer().next()).await.unwrap()
 }
 
-async fn settle(queue: &dyn Queue, delivery: &Delivery, how: Settlement) -> Settled {
-    queue.settle(&delivery.receipt, how).await.unwrap()
+async fn settle(delivery: &Delivery, how: Settlement) -> Settled {
+    delivery.settle(how).await.unwrap()
 }
 
 /// Waits until nothing can be taken now. What is true at once where the queue is in this process
@@ -89,9 +88,9 @@ pub async fn published_received_acknowledged(bench: &dyn Bench) {
     assert_eq!(delivery.held_for, bench.visibility());
     assert_depth(bench, &*queue, [0, 1, 0, 0]).await;
 
-    assert_eq!(settle(&*queue, &delivery, Settlement::Ack).await, Settled::Done);
+    assert_eq!(settle(&delivery, Settlement::Ack).await, Settled::Done);
     assert_depth(bench, &*queue, [0, 0, 0, 0]).await;
-    assert_eq!(settle(&*queue, &delivery, Settlement::Ack).await, Settled::Stale);
+    assert_eq!(settle(&delivery, Settlement::Ack).await, Settled::Stale);
 }
 
 /// A consumer that was waiting first is woken by a message published later.
@@ -117,7 +116,7 @@ pub async fn first_in_first_out(bench: &dyn Bench) {
     for _ in 0..20 {
         let delivery = take(&*queue).await;
         came.push(text(&delivery).parse::<u64>().unwrap());
-        settle(&*queue, &delivery, Settlement::Ack).await;
+        settle(&delivery, Settlement::Ack).await;
     }
     if !bench.keeps(Promise::Order) {
         came.sort_unstable();
@@ -138,7 +137,7 @@ pub async fn delayed_until_its_time(bench: &dyn Bench) {
         publish(&*queue, "soon").await;
         let soon = take(&*queue).await;
         assert_eq!(text(&soon), "soon");
-        settle(&*queue, &soon, Settlement::Ack).await;
+        settle(&soon, Settlement::Ack).await;
     }
     if bench.keeps(Promise::Wound) {
         bench.pass(delay - Duration::from_millis(1)).await;
@@ -176,21 +175,21 @@ pub async fn later_is_delivered_later_and_not_counted(bench: &dyn Bench) {
         assert!(!bench.keeps(Promise::HandBackUncounted) || delivery.deliveries == 1);
         assert_eq!(delivery.enqueued_at, enqueued_at);
         let asked = bench.now();
-        assert_eq!(settle(&*queue, &delivery, Settlement::Later(delay)).await, Settled::Done);
-        assert_eq!(settle(&*queue, &delivery, Settlement::Ack).await, Settled::Stale);
+        assert_eq!(settle(&delivery, Settlement::Later(delay)).await, Settled::Done);
+        assert_eq!(settle(&delivery, Settlement::Ack).await, Settled::Stale);
         if bench.keeps(Promise::Wound) {
             assert_depth(bench, &*queue, [0, 0, 1, 0]).await;
         }
         publish(&*queue, "passes").await;
         let other = take(&*queue).await;
         assert_eq!(text(&other), "passes");
-        settle(&*queue, &other, Settlement::Ack).await;
+        settle(&other, Settlement::Ack).await;
         bench.pass(delay).await;
         delivery = take(&*queue).await;
         let kept = bench.keeps(Promise::LaterKept);
         assert!(!kept || bench.now().since(asked) >= delay, "too early");
     }
-    settle(&*queue, &delivery, Settlement::Ack).await;
+    settle(&delivery, Settlement::Ack).await;
     assert_depth(bench, &*queue, [0, 0, 0, 0]).await;
 }
 
@@ -205,8 +204,8 @@ pub async fn handed_back_is_ready_at_once(bench: &dyn Bench) {
         assert!(!bench.keeps(Promise::HandedBackFirst) || text(&delivery) == "first");
         assert!(!bench.keeps(Promise::HandBackUncounted) || delivery.deliveries == 1);
         bench.pass(Duration::from_secs(1)).await;
-        assert_eq!(settle(&*queue, &delivery, Settlement::HandBack).await, Settled::Done);
-        assert_eq!(settle(&*queue, &delivery, Settlement::HandBack).await, Settled::Stale);
+        assert_eq!(settle(&delivery, Settlement::HandBack).await, Settled::Done);
+        assert_eq!(settle(&delivery, Settlement::HandBack).await, Settled::Stale);
     }
     assert_depth(bench, &*queue, [2, 0, 0, 0]).await;
 }
@@ -229,7 +228,7 @@ pub async fn unsettled_comes_back_counted(bench: &dyn Bench) {
     // Being asked to wait neither adds to the count nor forgets it.
     let delivery = take(&*queue).await;
     assert!(delivery.deliveries == 6 || !exact && delivery.deliveries > 1);
-    settle(&*queue, &delivery, Settlement::HandBack).await;
+    settle(&delivery, Settlement::HandBack).await;
     let again = take(&*queue).await.deliveries;
     assert!(again == delivery.deliveries || !exact && again > 1);
 }
@@ -243,7 +242,7 @@ pub async fn extended_stays_in_hand(bench: &dyn Bench) {
     let nearly = bench.visibility() - Duration::from_millis(1);
     for _ in 0..5 {
         bench.pass(nearly).await;
-        let extended = queue.extend(&delivery.receipt, bench.visibility()).await.unwrap();
+        let extended = delivery.extend(bench.visibility()).await.unwrap();
         assert_eq!(extended, Settled::Done);
     }
     bench.pass(nearly).await;
@@ -254,7 +253,7 @@ pub async fn extended_stays_in_hand(bench: &dyn Bench) {
         bench.take_away().await;
     }
     assert_eq!(text(&take(&*queue).await), "long");
-    let extended = queue.extend(&delivery.receipt, bench.visibility()).await.unwrap();
+    let extended = delivery.extend(bench.visibility()).await.unwrap();
     assert_eq!(extended, Settled::Stale);
 }
 
@@ -265,33 +264,32 @@ pub async fn late_settlement_counts_while_nobody_else_took_it(bench: &dyn Bench)
     publish(&*queue, "slow").await;
     let delivery = take(&*queue).await;
     bench.pass(bench.visibility() * 3).await;
-    assert_eq!(settle(&*queue, &delivery, Settlement::Ack).await, Settled::Done);
+    assert_eq!(settle(&delivery, Settlement::Ack).await, Settled::Done);
     assert_depth(bench, &*queue, [0, 0, 0, 0]).await;
 }
 
 /// Nobody settles, extends or returns another's delivery.
-pub async fn stale_receipt_changes_nothing(bench: &dyn Bench) {
+pub async fn stale_delivery_changes_nothing(bench: &dyn Bench) {
     let (one, two) = (bench.open().await, bench.open().await);
     publish(&*one, "contended").await;
     let first = take(&*one).await;
     bench.take_away().await;
     let second = take(&*two).await;
-    assert_ne!(first.receipt, second.receipt);
 
     let later = Settlement::Later(Duration::from_secs(1));
     for how in [Settlement::Ack, later, Settlement::HandBack] {
-        assert_eq!(settle(&*one, &first, how).await, Settled::Stale);
+        assert_eq!(settle(&first, how).await, Settled::Stale);
     }
-    let extended = one.extend(&first.receipt, Duration::from_secs(9999)).await.unwrap();
+    let extended = first.extend(Duration::from_secs(9999)).await.unwrap();
     assert_eq!(extended, Settled::Stale);
     assert_depth(bench, &*two, [0, 1, 0, 0]).await;
-    assert_eq!(settle(&*two, &second, Settlement::Ack).await, Settled::Done);
+    assert_eq!(settle(&second, Settlement::Ack).await, Settled::Done);
 
     // Not even when a new message may live where the old one did.
     publish(&*one, "new").await;
     let new = take(&*two).await;
-    assert_eq!(settle(&*one, &second, Settlement::Ack).await, Settled::Stale);
-    assert_eq!(settle(&*two, &new, Settlement::Ack).await, Settled::Done);
+    assert_eq!(settle(&second, Settlement::Ack).await, Settled::Stale);
+    assert_eq!(settle(&new, Settlement::Ack).await, Settled::Done);
 }
 
 /// Of several settlements at once exactly one counts; extensions do not get in each other's way.
@@ -300,29 +298,56 @@ pub async fn settled_once_however_many_ask(bench: &dyn Bench) {
     for how in [Settlement::Ack, Settlement::HandBack, Settlement::Later(Duration::ZERO)] {
         publish(queue, "contended").await;
         let delivery = &take(queue).await;
-        let extensions = (0..10).map(|_| queue.extend(&delivery.receipt, bench.visibility()));
+        let extensions = (0..10).map(|_| delivery.extend(bench.visibility()));
         let extended = futures_util::future::try_join_all(extensions).await.unwrap();
         assert_eq!(extended, [Settled::Done; 10]);
-        let settlements = (0..10).map(|_| settle(queue, delivery, how));
+        let settlements = (0..10).map(|_| settle(delivery, how));
         let settled = futures_util::future::join_all(settlements).await;
         assert_eq!(settled.iter().filter(|settled| **settled == Settled::Done).count(), 1);
         if how != Settlement::Ack {
-            settle(queue, &take(queue).await, Settlement::Ack).await;
+            settle(&take(queue).await, Settlement::Ack).await;
         }
         assert_depth(bench, queue, [0, 0, 0, 0]).await;
     }
 }
 
-/// A receipt of no delivery at all is stale, never an error or somebody's.
-pub async fn foreign_receipt_is_stale(bench: &dyn Bench) {
+/// A delivery does not keep its queue open: once the queue was dropped, it is stale and the message
+/// somebody else's.
+pub async fn delivery_of_a_dropped_queue_is_stale(bench: &dyn Bench) {
     let queue = bench.open().await;
     publish(&*queue, "safe").await;
     let held = take(&*queue).await;
-    for text in ["", "1", "1:", ":", "1:0", "x:y", "9999:9999", "-1:-1", "1:99999999999999999999"] {
-        let settled = queue.settle(&Receipt::new(text), Settlement::Ack).await.unwrap();
-        assert_eq!(settled, Settled::Stale, "{text}");
-    }
-    assert_eq!(settle(&*queue, &held, Settlement::Ack).await, Settled::Done);
+    drop(queue);
+    eventually("the queue is gone", async || {
+        let extended = held.extend(bench.visibility()).await.unwrap();
+        (extended == Settled::Stale).then_some(())
+    })
+    .await;
+    assert_eq!(settle(&held, Settlement::Ack).await, Settled::Stale);
+    bench.after_crash().await;
+    let queue = bench.open().await;
+    let again = take(&*queue).await;
+    assert_eq!(text(&again), "safe");
+    assert_eq!(settle(&again, Settlement::Ack).await, Settled::Done);
+}
+
+/// A consumer keeps its place when its wait is dropped, and gives it up when it is dropped itself.
+pub async fn consumer_keeps_its_place(bench: &dyn Bench) {
+    let queue = bench.open().await;
+    let mut consumer = queue.consumer();
+    assert!(consumer.next().now_or_never().is_none());
+    publish(&*queue, "one").await;
+    let delivery = within(consumer.next()).await.unwrap();
+    assert_eq!(text(&delivery), "one");
+    settle(&delivery, Settlement::Ack).await;
+
+    assert!(consumer.next().now_or_never().is_none());
+    publish(&*queue, "two").await;
+    drop(consumer);
+    let delivery = take(&*queue).await;
+    assert_eq!(text(&delivery), "two");
+    settle(&delivery, Settlement::Ack).await;
+    assert_depth(bench, &*queue, [0, 0, 0, 0]).await;
 }
 
 /// W2: a consumer that vanishes with messages in hand loses none of them.
@@ -342,7 +367,7 @@ pub async fn crash_with_messages_in_hand_loses_none(bench: &dyn Bench) {
     for _ in 0..30 {
         let delivery = take(&*queue).await;
         seen.insert(text(&delivery).parse::<u32>().unwrap(), delivery.deliveries);
-        assert_eq!(settle(&*queue, &delivery, Settlement::Ack).await, Settled::Done);
+        assert_eq!(settle(&delivery, Settlement::Ack).await, Settled::Done);
     }
     assert!(seen.keys().copied().eq(0..30));
     let again = seen.values().filter(|deliveries| **deliveries > 1).count();
@@ -428,14 +453,14 @@ pub async fn many_consumers_acknowledge_each_once(bench: &dyn Bench) {
             let queue = publishers[n % 4].clone();
             let (acknowledged, done) = (acknowledged.clone(), done.clone());
             tokio::spawn(async move {
-                while let Some(delivery) = done.run_until_cancelled(queue.receive()).await {
+                while let Some(delivery) = done.run_until_cancelled(queue.consumer().next()).await {
                     let delivery = delivery.unwrap();
                     let how = match fastrand::u8(..4) {
                         0 => Settlement::Later(Duration::ZERO),
                         1 => Settlement::HandBack,
                         _ => Settlement::Ack,
                     };
-                    assert_eq!(settle(&*queue, &delivery, how).await, Settled::Done);
+                    assert_eq!(settle(&delivery, how).await, Settled::Done);
                     if how == Settlement::Ack {
                         let mut all = acknowledged.lock().unwrap();
                         *all.entry(text(&delivery).to_owned()).or_default() += 1;
@@ -465,7 +490,7 @@ pub async fn cancelled_receive_loses_nothing(bench: &dyn Bench) {
     while got.len() < MESSAGES {
         // From "never polled" to "nearly always answered".
         let patience = Duration::from_micros(fastrand::u64(..2000));
-        let Ok(delivery) = tokio::time::timeout(patience, queue.receive()).await else {
+        let Ok(delivery) = tokio::time::timeout(patience, queue.consumer().next()).await else {
             // What an abandoned wait had taken is back at the latest by then.
             if fastrand::u8(..10) == 0 {
                 bench.pass(bench.visibility()).await;
@@ -473,7 +498,7 @@ pub async fn cancelled_receive_loses_nothing(bench: &dyn Bench) {
             continue;
         };
         let delivery = delivery.unwrap();
-        assert_eq!(settle(&*queue, &delivery, Settlement::Ack).await, Settled::Done);
+        assert_eq!(settle(&delivery, Settlement::Ack).await, Settled::Done);
         got.push(text(&delivery).parse::<usize>().unwrap());
     }
     got.sort_unstable();
@@ -489,18 +514,18 @@ pub async fn closed_keeps_nothing(bench: &dyn Bench) {
         publish(&*queue, body).await;
     }
     let held = take(&*queue).await;
-    // Dropped at every stage of being served, so that some parcels are on their way.
+    // Dropped at every stage of being served, so that some deliveries are on their way.
     for _ in 0..20 {
         let patience = Duration::from_micros(fastrand::u64(..500));
-        if let Ok(delivery) = tokio::time::timeout(patience, queue.receive()).await {
-            settle(&*queue, &delivery.unwrap(), Settlement::HandBack).await;
+        if let Ok(delivery) = tokio::time::timeout(patience, queue.consumer().next()).await {
+            settle(&delivery.unwrap(), Settlement::HandBack).await;
         }
     }
     queue.close().await.unwrap();
     queue.close().await.unwrap();
-    assert!(within(queue.receive()).await.is_err());
+    assert!(within(queue.consumer().next()).await.is_err());
     assert_depth(bench, &*queue, [1, 1, 0, 0]).await;
-    assert_eq!(settle(&*queue, &held, Settlement::Ack).await, Settled::Done);
+    assert_eq!(settle(&held, Settlement::Ack).await, Settled::Done);
     let other = bench.open().await;
     let left = take(&*other).await;
     assert_ne!(text(&left), text(&held));
@@ -516,7 +541,7 @@ pub async fn largest_message(bench: &dyn Bench) {
     queue.publish(largest.clone(), NOW).await.unwrap();
     let delivery = take(&*queue).await;
     assert!(delivery.message == largest, "it came back changed");
-    settle(&*queue, &delivery, Settlement::Ack).await;
+    settle(&delivery, Settlement::Ack).await;
 
     let body = Bytes::from([body, vec![0]].concat());
     let error = queue.publish(Message { body, ..empty }, NOW).await.unwrap_err();
@@ -539,7 +564,7 @@ pub async fn bit_for_bit(bench: &dyn Bench) {
         queue.publish(message.clone(), NOW).await.unwrap();
         let delivery = take(&*queue).await;
         assert!(delivery.message == message, "{message:?} came back changed");
-        settle(&*queue, &delivery, Settlement::Ack).await;
+        settle(&delivery, Settlement::Ack).await;
     }
 }
 
@@ -582,9 +607,10 @@ suite![
     unsettled_comes_back_counted,
     extended_stays_in_hand,
     late_settlement_counts_while_nobody_else_took_it,
-    stale_receipt_changes_nothing,
+    stale_delivery_changes_nothing,
     settled_once_however_many_ask,
-    foreign_receipt_is_stale,
+    delivery_of_a_dropped_queue_is_stale,
+    consumer_keeps_its_place,
     crash_with_messages_in_hand_loses_none,
     dead_letters,
     many_consumers_acknowledge_each_once,

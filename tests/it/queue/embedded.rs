@@ -22,13 +22,15 @@ async fn publishing_wakes_consumers_of_the_same_handle() {
     let db = Sqlite::open(folder.path().join("queue.db"), SqliteOptions::default()).await.unwrap();
     let poll = Duration::from_secs(3600);
     let queue = Embedded::open(db, Options { poll, ..Options::default() });
-    let mut waiting = pin!(within(queue.receive()));
+    let mut consumer = queue.consumer();
+    let mut waiting = pin!(within(consumer.next()));
     assert!((&mut waiting).now_or_never().is_none());
     queue.publish(Message::new("hello"), Duration::ZERO).await.unwrap();
     let delivery = waiting.await.unwrap();
-    let mut waiting = pin!(within(queue.receive()));
+    let mut consumer = queue.consumer();
+    let mut waiting = pin!(within(consumer.next()));
     assert!((&mut waiting).now_or_never().is_none());
-    queue.settle(&delivery.receipt, Settlement::HandBack).await.unwrap();
+    delivery.settle(Settlement::HandBack).await.unwrap();
     assert_eq!(waiting.await.unwrap().message, delivery.message);
 }
 
@@ -50,8 +52,8 @@ async fn shares_its_file_with_a_store() {
     });
     let queued = (0..EACH).map(|n| async move {
         queue.publish(Message::new(n.to_string()), Duration::ZERO).await.unwrap();
-        let delivery = queue.receive().await.unwrap();
-        queue.settle(&delivery.receipt, Settlement::Ack).await.unwrap()
+        let delivery = queue.consumer().next().await.unwrap();
+        delivery.settle(Settlement::Ack).await.unwrap()
     });
     let both = futures_util::future::join(
         futures_util::future::join_all(stored),
@@ -84,9 +86,9 @@ async fn full_disk_loses_nothing() {
     assert!(refused.to_string().contains("no room left"), "{refused}");
     assert!(kept > 5);
     for n in 0..kept {
-        let delivery = within(queue.receive()).await.unwrap();
+        let delivery = within(queue.consumer().next()).await.unwrap();
         assert!(delivery.message == message(n));
-        assert_eq!(queue.settle(&delivery.receipt, Settlement::Ack).await.unwrap(), Settled::Done);
+        assert_eq!(delivery.settle(Settlement::Ack).await.unwrap(), Settled::Done);
     }
     queue.publish(message(0), Duration::ZERO).await.unwrap();
 }
@@ -99,7 +101,8 @@ async fn closed_database_is_an_error() {
     let poll = Duration::from_millis(5);
     let queue = Embedded::open(db.clone(), Options { poll, ..Options::default() });
     queue.check().await.unwrap();
-    let (waited, closed) = futures_util::future::join(within(queue.receive()), db.close()).await;
+    let mut consumer = queue.consumer();
+    let (waited, closed) = futures_util::future::join(within(consumer.next()), db.close()).await;
     closed.unwrap();
     let error = waited.unwrap_err();
     assert!(error.to_string().contains("queue.db"), "{error}");

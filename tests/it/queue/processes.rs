@@ -29,10 +29,10 @@ async fn consume(file: &Path, consumers: usize, visibility: Duration) {
     say("ready");
     futures_util::future::join_all((0..consumers).map(|_| async move {
         loop {
-            let delivery = queue.receive().await.unwrap();
+            let delivery = queue.consumer().next().await.unwrap();
             let body = std::str::from_utf8(&delivery.message.body).unwrap();
             say(&format!("got {body}"));
-            match queue.settle(&delivery.receipt, Settlement::Ack).await.unwrap() {
+            match delivery.settle(Settlement::Ack).await.unwrap() {
                 Settled::Done => say(&format!("acknowledged {body}")),
                 Settled::Stale => say(&format!("stale {body}")),
             }

@@ -138,7 +138,7 @@ async fn a_run_is_stored_and_announced() {
 
     let head = house.store.head(&id.parse().unwrap()).await.unwrap().unwrap();
     assert_eq!((head.status, head.epoch, &head.lease), (RunStatus::Queued, 0, &None));
-    let message = house.queue.receive().await.unwrap().message;
+    let message = house.queue.consumer().next().await.unwrap().message;
     assert_eq!(message.header("traceparent"), Some(given));
     assert!(matches!(Decoded::of(&message).unwrap(), Decoded::Wake { run } if run == id));
 }
@@ -148,7 +148,7 @@ async fn a_traceparent_that_is_none_is_replaced() {
     let house = House::new().await;
     let body = json!({"workflow": "door", "input": "a"}).to_string();
     assert_eq!(house.sends(&[HOST, JSON, "traceparent: 00-zz"], &body).await.status, 202);
-    let message = house.queue.receive().await.unwrap().message;
+    let message = house.queue.consumer().next().await.unwrap().message;
     let trace = message.header("traceparent").unwrap();
     assert!(trace.parse::<verdict::base::TraceContext>().is_ok(), "{trace}");
 }

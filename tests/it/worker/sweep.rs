@@ -57,7 +57,7 @@ async fn an_orphan_is_taken_over() {
 async fn a_message_whose_worker_died_comes_back() {
     let hall = Hall::new().await;
     hall.send(&part("a")).await;
-    let taken = hall.queue.receive().await.unwrap();
+    let taken = hall.queue.consumer().next().await.unwrap();
     assert_eq!(taken.deliveries, 1);
     let worker = hall.worker();
     hall.all_quiet().await;

@@ -261,7 +261,7 @@ async fn three_workers_on_pubsub_survive_kills() {
     play.kill_them(3).await;
     pass(ACK_DEADLINE + Duration::from_secs(2)).await;
     play.stop_them().await;
-    let found = timeout(Duration::from_secs(3), play.queue.receive()).await;
+    let found = timeout(Duration::from_secs(3), play.queue.consumer().next()).await;
     assert!(found.is_err(), "something is left: {found:?}");
     play.check(began).await;
 }

@@ -14,7 +14,7 @@ use super::{open, options, publish, take, within};
 use crate::support::{Broker, Proxy, eventually};
 
 /// The broker closes every connection: what was in hand comes again, to whoever asks, and old
-/// receipts change nothing.
+/// deliveries change nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn closed_connections_are_made_again() {
     let broker = Broker::shared().await;
@@ -32,12 +32,12 @@ async fn closed_connections_are_made_again() {
         again.push(take(&*queue).await);
     }
     for delivery in &held {
-        let settled = queue.settle(&delivery.receipt, Settlement::Ack).await.unwrap();
+        let settled = delivery.settle(Settlement::Ack).await.unwrap();
         assert_eq!(settled, Settled::Stale);
     }
     for delivery in &again {
         assert_eq!(delivery.deliveries, 2);
-        let settled = queue.settle(&delivery.receipt, Settlement::Ack).await.unwrap();
+        let settled = delivery.settle(Settlement::Ack).await.unwrap();
         assert_eq!(settled, Settled::Done);
     }
     publish(&*queue, "after").await;
@@ -57,16 +57,16 @@ async fn cut_off_and_joined_again() {
     publish(&*queue, "before").await;
     let held = take(&*queue).await;
     proxy.cut().await;
-    let error = within(queue.receive()).await.unwrap_err();
+    let error = within(queue.consumer().next()).await.unwrap_err();
     assert_eq!(error.fault().kind, FaultKind::Outage, "{error}");
     assert!(queue.check().await.unwrap_err().is_transient());
     assert!(queue.publish(Message::new("x"), Duration::ZERO).await.unwrap_err().is_transient());
-    assert_eq!(queue.settle(&held.receipt, Settlement::Ack).await.unwrap(), Settled::Stale);
+    assert_eq!(held.settle(Settlement::Ack).await.unwrap(), Settled::Stale);
     proxy.mend();
     eventually("the queue is back", async || queue.check().await.ok()).await;
     let again = take(&*queue).await;
     assert_eq!(again.message, held.message);
-    assert_eq!(queue.settle(&again.receipt, Settlement::Ack).await.unwrap(), Settled::Done);
+    assert_eq!(again.settle(Settlement::Ack).await.unwrap(), Settled::Done);
     drop(queue);
     broker.finish().await;
 }
@@ -90,7 +90,29 @@ async fn frozen_broker_is_noticed() {
     eventually("the queue is back", async || queue.check().await.ok()).await;
     let delivery = take(&*queue).await;
     assert_eq!(&delivery.message.body[..], b"before");
-    assert_eq!(queue.settle(&delivery.receipt, Settlement::Ack).await.unwrap(), Settled::Done);
+    assert_eq!(delivery.settle(Settlement::Ack).await.unwrap(), Settled::Done);
+    drop(queue);
+    broker.finish().await;
+}
+
+/// A message that could not be put off is still held: the same call may be made again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn failed_settlement_may_be_tried_again() {
+    let broker = Broker::shared().await;
+    let proxy = Proxy::new(broker.address());
+    let options = Options { timeout: Duration::from_millis(500), ..options() };
+    let url = broker.url_through(proxy.address());
+    let queue: Arc<dyn Queue> = Arc::new(Amqp::open(&url, options, 4).unwrap());
+    publish(&*queue, "patient").await;
+    let held = take(&*queue).await;
+    proxy.freeze();
+    let later = Settlement::Later(Duration::from_millis(100));
+    assert!(within(held.settle(later)).await.unwrap_err().is_transient());
+    proxy.thaw();
+    let settled = eventually("it can be settled", async || held.settle(later).await.ok()).await;
+    assert_eq!(settled, Settled::Done);
+    assert_eq!(held.settle(later).await.unwrap(), Settled::Stale);
+    assert_eq!(take(&*queue).await.message, held.message);
     drop(queue);
     broker.finish().await;
 }

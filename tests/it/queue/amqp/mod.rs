@@ -42,5 +42,5 @@ async fn publish(queue: &dyn Queue, body: &str) {
 }
 
 async fn take(queue: &dyn Queue) -> Delivery {
-    within(queue.receive()).await.unwrap()
+    within(queue.consumer().next()).await.unwrap()
 }

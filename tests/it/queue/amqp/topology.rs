@@ -48,7 +48,7 @@ async fn absent_broker_is_an_outage() {
     let queue = Amqp::open("amqp://127.0.0.1:1/%2f", options, 1).unwrap();
     let errors = [
         queue.publish(Message::new("x"), Duration::ZERO).await.unwrap_err(),
-        within(queue.receive()).await.unwrap_err(),
+        within(queue.consumer().next()).await.unwrap_err(),
         queue.depth().await.unwrap_err(),
         queue.check().await.unwrap_err(),
     ];
@@ -115,7 +115,7 @@ async fn a_user_who_may_not_declare_uses_what_is_there() {
     let queue = open(&broker, options());
     publish(&*queue, "mine").await;
     let delivery = take(&*queue).await;
-    assert_eq!(queue.settle(&delivery.receipt, Settlement::Ack).await.unwrap(), Settled::Done);
+    assert_eq!(delivery.settle(Settlement::Ack).await.unwrap(), Settled::Done);
     let rows = queue.diagnose().await;
     let told = rows.iter().filter(|row| row.what == "topology").map(|row| row.found.clone());
     assert!(told.clone().all(|found| found.unwrap().contains("not compared")), "{rows:?}");
@@ -196,7 +196,7 @@ async fn deleted_queue_is_made_again() {
     let after = take(&*queue).await;
     assert_eq!(&after.message.body[..], b"after");
     let later = Settlement::Later(Duration::from_millis(100));
-    assert_eq!(queue.settle(&held.receipt, later).await.unwrap(), Settled::Done);
+    assert_eq!(held.settle(later).await.unwrap(), Settled::Done);
     assert_eq!(&take(&*queue).await.message.body[..], b"held");
     broker.delete_queue("verdict").await;
     queue.check().await.unwrap();

@@ -23,7 +23,7 @@ async fn tiers_do_not_wait_for_each_other() {
 }
 
 /// A message held nearly as long as the broker allows is handed over: one copy comes back, its
-/// count unchanged, and the old receipt is worth nothing.
+/// count unchanged, and the old delivery is worth nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn handed_over_before_the_broker_takes_it_back() {
     let broker = Broker::shared().await;
@@ -31,17 +31,17 @@ async fn handed_over_before_the_broker_takes_it_back() {
     let queue = open(&broker, options);
     publish(&*queue, "long").await;
     let held = take(&*queue).await;
-    assert_eq!(queue.extend(&held.receipt, held.held_for).await.unwrap(), Settled::Done);
+    assert_eq!(held.extend(held.held_for).await.unwrap(), Settled::Done);
     let handed_over = eventually("it is handed over", async || {
-        let extended = queue.extend(&held.receipt, held.held_for).await.unwrap();
+        let extended = held.extend(held.held_for).await.unwrap();
         (extended == Settled::Stale).then_some(())
     });
     handed_over.await;
-    assert_eq!(queue.settle(&held.receipt, Settlement::Ack).await.unwrap(), Settled::Stale);
+    assert_eq!(held.settle(Settlement::Ack).await.unwrap(), Settled::Stale);
     let copy = take(&*queue).await;
     assert!(copy.message == held.message);
     assert_eq!((copy.deliveries, copy.enqueued_at), (held.deliveries, held.enqueued_at));
-    assert_eq!(queue.settle(&copy.receipt, Settlement::Ack).await.unwrap(), Settled::Done);
+    assert_eq!(copy.settle(Settlement::Ack).await.unwrap(), Settled::Done);
     eventually("nothing is left", async || {
         let depth = queue.depth().await.unwrap();
         (depth.ready == Some(0) && depth.delayed == Some(0)).then_some(())
@@ -62,9 +62,9 @@ async fn given_back_when_nobody_asks() {
     let held = take(&*idle).await;
     for _ in 0..9 {
         let delivery = take(&*busy).await;
-        assert_eq!(busy.settle(&delivery.receipt, Settlement::Ack).await.unwrap(), Settled::Done);
+        assert_eq!(delivery.settle(Settlement::Ack).await.unwrap(), Settled::Done);
     }
-    assert_eq!(idle.settle(&held.receipt, Settlement::Ack).await.unwrap(), Settled::Done);
+    assert_eq!(held.settle(Settlement::Ack).await.unwrap(), Settled::Done);
     publish(&*idle, "again").await;
     drop(busy);
     assert_eq!(&take(&*idle).await.message.body[..], b"again");
@@ -80,12 +80,28 @@ async fn handing_back_never_reaches_the_limit() {
     publish(&*queue, "patient").await;
     for _ in 0..40 {
         let delivery = take(&*queue).await;
-        let settled = queue.settle(&delivery.receipt, Settlement::HandBack).await.unwrap();
+        let settled = delivery.settle(Settlement::HandBack).await.unwrap();
         assert_eq!(settled, Settled::Done);
     }
     let delivery = take(&*queue).await;
-    assert_eq!(queue.settle(&delivery.receipt, Settlement::Ack).await.unwrap(), Settled::Done);
+    assert_eq!(delivery.settle(Settlement::Ack).await.unwrap(), Settled::Done);
     assert_eq!(queue.depth().await.unwrap().dead, Some(0));
+    drop(queue);
+    broker.finish().await;
+}
+
+/// What a consumer neither settles nor extends goes to others while its connection lives.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn given_back_when_nobody_extends() {
+    let broker = Broker::shared().await;
+    let options = Options { ack_timeout: Duration::from_secs(3), ..options() };
+    let queue = open(&broker, options);
+    publish(&*queue, "forgotten").await;
+    let held = take(&*queue).await;
+    let again = take(&*queue).await;
+    assert_eq!(again.message, held.message);
+    assert_eq!(held.settle(Settlement::Ack).await.unwrap(), Settled::Stale);
+    assert_eq!(again.settle(Settlement::Ack).await.unwrap(), Settled::Done);
     drop(queue);
     broker.finish().await;
 }

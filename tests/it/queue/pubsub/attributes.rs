@@ -24,9 +24,9 @@ async fn headers_up_to_the_limits_pass_and_beyond_are_refused_by_name() {
         largest = largest.with(&format!("header-{n}"), "ü");
     }
     queue.publish(largest.clone(), Duration::ZERO).await.unwrap();
-    let delivery = within(queue.receive()).await.unwrap();
+    let delivery = within(queue.consumer().next()).await.unwrap();
     assert!(delivery.message == largest, "it came back changed");
-    queue.settle(&delivery.receipt, Settlement::Ack).await.unwrap();
+    delivery.settle(Settlement::Ack).await.unwrap();
 
     let long = "n".repeat(257);
     for (message, named) in [
@@ -54,7 +54,7 @@ async fn messages_of_others_come_with_their_headers_in_lower_case() {
         .set_data("{}")
         .set_attributes([("X-GitHub-Event", "Push"), ("Content-Type", "application/json")]);
     publisher(&emulator, "work").await.publish(foreign).await.unwrap();
-    let delivery = within(queue.receive()).await.unwrap();
+    let delivery = within(queue.consumer().next()).await.unwrap();
     let expected = Message::new("{}").with("x-github-event", "Push");
     assert_eq!(delivery.message, expected.with("content-type", "application/json"));
     assert!(delivery.enqueued_at.since(before) < Duration::from_secs(30));

@@ -20,15 +20,15 @@ async fn no_more_is_held_than_the_bound_and_others_get_the_rest() {
     }
     let mut held = Vec::new();
     for _ in 0..8 {
-        held.push(within(one.receive()).await.unwrap());
+        held.push(within(one.consumer().next()).await.unwrap());
     }
-    let ninth = tokio::time::timeout(Duration::from_secs(3), one.receive()).await;
+    let ninth = tokio::time::timeout(Duration::from_secs(3), one.consumer().next()).await;
     assert!(ninth.is_err(), "a ninth came");
 
     let other = open(&emulator, options(&emulator), 64);
     for _ in 0..42 {
-        let delivery = within(other.receive()).await.unwrap();
-        let settled = other.settle(&delivery.receipt, Settlement::Ack).await.unwrap();
+        let delivery = within(other.consumer().next()).await.unwrap();
+        let settled = delivery.settle(Settlement::Ack).await.unwrap();
         assert_eq!(settled, Settled::Done);
         held.push(delivery);
     }
@@ -39,7 +39,7 @@ async fn no_more_is_held_than_the_bound_and_others_get_the_rest() {
     all.sort_unstable();
     assert!(all.into_iter().eq(0..50));
     for delivery in &held[..8] {
-        let settled = one.settle(&delivery.receipt, Settlement::Ack).await.unwrap();
+        let settled = delivery.settle(Settlement::Ack).await.unwrap();
         assert_eq!(settled, Settled::Done);
     }
 }
@@ -51,12 +51,12 @@ async fn extended_beyond_the_deadline_nobody_else_gets_it() {
     let queue = open(&emulator, options(&emulator), 8);
     let other = open(&emulator, options(&emulator), 8);
     queue.publish(Message::new("long"), Duration::ZERO).await.unwrap();
-    let delivery = within(queue.receive()).await.unwrap();
-    let extended = queue.extend(&delivery.receipt, Duration::from_secs(60)).await.unwrap();
+    let delivery = within(queue.consumer().next()).await.unwrap();
+    let extended = delivery.extend(Duration::from_secs(60)).await.unwrap();
     assert_eq!(extended, Settled::Done);
-    let taken = tokio::time::timeout(Duration::from_secs(15), other.receive()).await;
+    let taken = tokio::time::timeout(Duration::from_secs(15), other.consumer().next()).await;
     assert!(taken.is_err(), "somebody else has it");
-    let settled = queue.settle(&delivery.receipt, Settlement::Ack).await.unwrap();
+    let settled = delivery.settle(Settlement::Ack).await.unwrap();
     assert_eq!(settled, Settled::Done);
 }
 
@@ -68,20 +68,20 @@ async fn who_does_not_ask_keeps_nothing() {
     for body in ["one", "two", "three"] {
         paused.publish(Message::new(body), Duration::ZERO).await.unwrap();
     }
-    let held = within(paused.receive()).await.unwrap();
-    paused.extend(&held.receipt, PATIENCE).await.unwrap();
+    let held = within(paused.consumer().next()).await.unwrap();
+    held.extend(PATIENCE).await.unwrap();
     let other = open(&emulator, options(&emulator), 8);
     for _ in 0..2 {
-        let delivery = within(other.receive()).await.unwrap();
+        let delivery = within(other.consumer().next()).await.unwrap();
         assert_ne!(delivery.message, held.message);
-        other.settle(&delivery.receipt, Settlement::Ack).await.unwrap();
+        delivery.settle(Settlement::Ack).await.unwrap();
     }
     // What it holds is still its own, though its stream has ended.
     pass(Duration::from_secs(1)).await;
-    let settled = paused.settle(&held.receipt, Settlement::Ack).await.unwrap();
+    let settled = held.settle(Settlement::Ack).await.unwrap();
     assert_eq!(settled, Settled::Done);
     paused.publish(Message::new("four"), Duration::ZERO).await.unwrap();
-    assert_eq!(within(paused.receive()).await.unwrap().message.body, "four");
+    assert_eq!(within(paused.consumer().next()).await.unwrap().message.body, "four");
 }
 
 /// The retry policy decides when a message that was put off comes again.
@@ -93,12 +93,12 @@ async fn put_off_it_comes_after_the_retry_policy() {
     let queue = open(&emulator, options, 8);
     queue.publish(Message::new("patient"), Duration::ZERO).await.unwrap();
     // Google's emulator begins with the second refusal.
-    let first = within(queue.receive()).await.unwrap();
-    queue.settle(&first.receipt, Settlement::Later(Duration::ZERO)).await.unwrap();
-    let delivery = within(queue.receive()).await.unwrap();
+    let first = within(queue.consumer().next()).await.unwrap();
+    first.settle(Settlement::Later(Duration::ZERO)).await.unwrap();
+    let delivery = within(queue.consumer().next()).await.unwrap();
     let asked = tokio::time::Instant::now();
-    queue.settle(&delivery.receipt, Settlement::Later(Duration::ZERO)).await.unwrap();
-    let again = within(queue.receive()).await.unwrap();
+    delivery.settle(Settlement::Later(Duration::ZERO)).await.unwrap();
+    let again = within(queue.consumer().next()).await.unwrap();
     assert_eq!(again.message, delivery.message);
     assert!(asked.elapsed() >= Duration::from_secs(3), "too early: {:?}", asked.elapsed());
 }

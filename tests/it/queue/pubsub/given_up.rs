@@ -14,17 +14,17 @@ async fn patience_never_brings_a_message_near_the_limit() {
     let queue = open(&emulator, Options { delivery_attempts: 6, ..options(&emulator) }, 8);
     let message = Message::new("patient").with("kind", "healthy");
     queue.publish(message.clone(), Duration::ZERO).await.unwrap();
-    let first = within(queue.receive()).await.unwrap();
+    let first = within(queue.consumer().next()).await.unwrap();
     let mut delivery = first.clone();
     for round in 1..=30 {
         let how = [Settlement::HandBack, Settlement::Later(Duration::ZERO)][round % 2];
-        queue.settle(&delivery.receipt, how).await.unwrap();
-        let next = within(queue.receive()).await.unwrap();
+        delivery.settle(how).await.unwrap();
+        let next = within(queue.consumer().next()).await.unwrap();
         assert_eq!((&next.message, next.enqueued_at), (&message, first.enqueued_at));
         assert!(next.deliveries > delivery.deliveries, "the count is carried over");
         delivery = next;
     }
-    queue.settle(&delivery.receipt, Settlement::Ack).await.unwrap();
+    delivery.settle(Settlement::Ack).await.unwrap();
     assert_eq!(peek_dead(&queue, 10).await.unwrap(), []);
 }
 
@@ -40,7 +40,7 @@ async fn what_pubsub_gave_up_is_seen_and_removed() {
     let mut shown = Vec::new();
     while shown.is_empty() {
         let victim = open(&emulator, options.clone(), 8);
-        let _ = tokio::time::timeout(Duration::from_secs(2), victim.receive()).await;
+        let _ = tokio::time::timeout(Duration::from_secs(2), victim.consumer().next()).await;
         drop(victim);
         shown = peek_dead(&queue, 10).await.unwrap();
     }

@@ -34,8 +34,8 @@ async fn goes_on(queue: &PubSub, body: &str) {
     })
     .await;
     let delivery = eventually("it is delivered", async || {
-        let delivery = within(queue.receive()).await.ok()?;
-        queue.settle(&delivery.receipt, Settlement::Ack).await.ok()?;
+        let delivery = within(queue.consumer().next()).await.ok()?;
+        delivery.settle(Settlement::Ack).await.ok()?;
         (delivery.message.body == body).then_some(delivery)
     })
     .await;
@@ -48,12 +48,12 @@ async fn a_frozen_service_is_an_outage_and_it_goes_on_by_itself() {
     let queue = quick(&emulator).await;
     goes_on(&queue, "before").await;
     emulator.freeze();
-    let error = within(queue.receive()).await.unwrap_err();
+    let error = within(queue.consumer().next()).await.unwrap_err();
     assert!(is_outage(&error), "{error}");
     for error in [
         within(queue.publish(Message::new("x"), Duration::ZERO)).await.unwrap_err(),
         within(queue.check()).await.unwrap_err(),
-        within(queue.receive()).await.unwrap_err(),
+        within(queue.consumer().next()).await.unwrap_err(),
     ] {
         assert!(is_outage(&error), "{error}");
     }
@@ -70,14 +70,14 @@ async fn a_service_that_comes_back_empty_is_made_anew() {
     let queue = quick(&emulator).await;
     goes_on(&queue, "before").await;
     queue.publish(Message::new("held"), Duration::ZERO).await.unwrap();
-    let held = within(queue.receive()).await.unwrap();
+    let held = within(queue.consumer().next()).await.unwrap();
     emulator.stop().await;
-    let error = within(queue.receive()).await.unwrap_err();
+    let error = within(queue.consumer().next()).await.unwrap_err();
     assert!(error.is_transient(), "{error}");
     assert!(queue.check().await.unwrap_err().is_transient());
     emulator.start().await;
     goes_on(&queue, "after").await;
-    let _ = queue.settle(&held.receipt, Settlement::Ack).await.unwrap();
+    let _ = held.settle(Settlement::Ack).await.unwrap();
 }
 
 /// Nobody needs the service to be there when the queue is opened.
@@ -87,7 +87,7 @@ async fn opened_before_the_service_is_there() {
     emulator.stop().await;
     let timeout = Duration::from_secs(3);
     let queue = open(&emulator, Options { timeout, ..options(&emulator) }, 8);
-    assert!(within(queue.receive()).await.unwrap_err().is_transient());
+    assert!(within(queue.consumer().next()).await.unwrap_err().is_transient());
     assert!(is_outage(&within(queue.check()).await.unwrap_err()));
     emulator.start().await;
     goes_on(&queue, "first").await;

@@ -59,7 +59,7 @@ async fn missing_and_not_to_be_made_is_named_with_the_command() {
     ] {
         for error in [
             queue.check().await.unwrap_err(),
-            within(queue.receive()).await.unwrap_err(),
+            within(queue.consumer().next()).await.unwrap_err(),
             queue.publish(Message::new("x"), Duration::ZERO).await.unwrap_err(),
         ] {
             let text = error.to_string();
@@ -152,9 +152,9 @@ async fn what_does_no_harm_is_accepted() {
     let queue = open(&emulator, options(&emulator), 8);
     queue.check().await.unwrap();
     queue.publish(Message::new("hello"), Duration::ZERO).await.unwrap();
-    let delivery = within(queue.receive()).await.unwrap();
+    let delivery = within(queue.consumer().next()).await.unwrap();
     assert_eq!(delivery.message.body, "hello");
-    let settled = queue.settle(&delivery.receipt, Settlement::Ack).await.unwrap();
+    let settled = delivery.settle(Settlement::Ack).await.unwrap();
     assert_eq!(settled, Settled::Done);
     let rows = queue.diagnose().await;
     let subscription = rows.iter().find(|row| row.what == "subscription").unwrap();

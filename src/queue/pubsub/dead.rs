@@ -14,18 +14,18 @@ use super::{
     error::{bounded, classify, permanent, unacknowledged},
     link::{Link, To},
     note,
-    pump::HEARD,
+    source::STREAM_END_DELAY,
 };
 use crate::base::{Clock, Fault};
 
 /// How long a visit waits for the first letter.
-const FIRST: Duration = Duration::from_secs(3);
+const FIRST_LETTER_TIMEOUT: Duration = Duration::from_secs(3);
 /// How long it waits for the next one.
-const NEXT: Duration = Duration::from_millis(1500);
-/// The most it keeps in hand. They are kept until its end, so that none is shown twice.
-const MOST: usize = 1000;
+const NEXT_LETTER_TIMEOUT: Duration = Duration::from_millis(1500);
+/// The most letters one visit holds. They are held until its end, so that none is shown twice.
+const MAX_LETTERS_PER_VISIT: usize = 1000;
 /// How long the client may keep them.
-const LONGEST_VISIT: Duration = Duration::from_secs(3600);
+const MAX_VISIT: Duration = Duration::from_secs(3600);
 
 impl Link {
     pub(super) async fn publish_dead(&self, letter: &DeadLetter) -> Result<(), QueueError> {
@@ -38,10 +38,10 @@ impl Link {
             .clients
             .subscriber
             .subscribe(self.names.dead())
-            .set_max_outstanding_messages(i64::try_from(MOST).unwrap_or(i64::MAX))
-            // What is kept in hand is kept without its payload.
+            .set_max_outstanding_messages(i64::try_from(MAX_LETTERS_PER_VISIT).unwrap_or(i64::MAX))
+            // What is held is held without its payload.
             .set_max_outstanding_bytes(0_i64)
-            .set_max_lease(LONGEST_VISIT)
+            .set_max_lease(MAX_VISIT)
             .set_max_lease_extension(self.options.ack_deadline)
             .build();
         let token = stream.shutdown_token();
@@ -49,12 +49,12 @@ impl Link {
         let visited = visit.run(visitor).await;
         let Visit { stream, kept, .. } = visit;
         drop(stream);
-        sleep(HEARD).await;
+        sleep(STREAM_END_DELAY).await;
         // Gives the others back, and tells the service which are gone.
         drop(kept);
-        let told = timeout(self.options.timeout, token.shutdown()).await;
+        let flushed = timeout(self.options.timeout, token.shutdown()).await;
         let visited = visited?;
-        if told.is_err() {
+        if flushed.is_err() {
             let why = "Pub/Sub: dead letters: the service was not told in time which are gone";
             return Err(QueueError::Fault(Fault::outage(why)));
         }
@@ -90,8 +90,9 @@ enum Ended {
 impl Visit<'_> {
     async fn run(&mut self, visitor: &mut dyn DeadVisitor) -> Result<Ended, QueueError> {
         loop {
-            let patience = if self.seen.is_empty() { FIRST } else { NEXT };
-            let (message, handler) = match timeout(patience, self.stream.next()).await {
+            let limit =
+                if self.seen.is_empty() { FIRST_LETTER_TIMEOUT } else { NEXT_LETTER_TIMEOUT };
+            let (message, handler) = match timeout(limit, self.stream.next()).await {
                 Err(_) | Ok(None) => return Ok(Ended::Silent),
                 Ok(Some(Ok(next))) => next,
                 Ok(Some(Err(error))) => return Err(classify("going through dead letters", &error)),
@@ -105,8 +106,11 @@ impl Visit<'_> {
                 Fate::Keep => self.kept.push(handler),
                 Fate::Stop => return Ok(Ended::Enough),
             }
-            if self.kept.len() >= MOST {
-                tracing::warn!(shown = MOST, "there may be more dead letters than one visit shows");
+            if self.kept.len() >= MAX_LETTERS_PER_VISIT {
+                tracing::warn!(
+                    shown = MAX_LETTERS_PER_VISIT,
+                    "there may be more dead letters than one visit shows"
+                );
                 return Ok(Ended::Enough);
             }
         }
@@ -132,16 +136,15 @@ fn letter(mut received: model::Message) -> DeadLetter {
     let id = received.attributes.remove(LETTER);
     let reason = received.attributes.remove(REASON);
     received.attributes.retain(|name, _| !note::ALL.contains(&name.as_str()));
-    let by_broker = id.is_none();
-    let reason = reason.unwrap_or_else(|| given_up(&received));
-    let (message, _) = incoming(received);
-    let id = id.unwrap_or_else(|| message.digest());
-    DeadLetter { id, reason, by_broker, notes: Vec::new(), message }
+    let given_up = given_up(&received);
+    let known = id.map(|id| (id, reason.unwrap_or_default()));
+    DeadLetter::kept(known, || given_up, incoming(received).0)
 }
 
 fn given_up(received: &model::Message) -> String {
-    let told = |name: &str| received.attributes.get(&format!("CloudPubSubDeadLetterSource{name}"));
-    match (told("DeliveryCount"), told("Subscription")) {
+    let attribute =
+        |name: &str| received.attributes.get(&format!("CloudPubSubDeadLetterSource{name}"));
+    match (attribute("DeliveryCount"), attribute("Subscription")) {
         (Some(count), Some(subscription)) => {
             format!("given up after {count} deliveries from {subscription}")
         }
