@@ -1,10 +1,12 @@
 //! The composition root: settings in, running parts out. The only place where adapters are chosen.
 
 mod migrate;
+mod notifier;
 mod owner;
 mod serve;
 
 pub use migrate::Migrated;
+pub use notifier::QueueNotifier;
 pub use serve::Role;
 
 use std::{collections::HashMap, path::PathBuf, sync::Arc};
@@ -20,7 +22,8 @@ use crate::{
     },
     graph::{Runtime, Store},
     queue::{Queue, embedded},
-    worker::{self, DeadLetters, Worker},
+    runs::Runs,
+    worker::{self, Worker},
     workflows::{Bound, Registry, review},
 };
 
@@ -44,14 +47,12 @@ impl AppError {
 pub struct App {
     /// The settings they were made from.
     pub settings: Settings,
-    /// The store, and runs in it.
-    pub runtime: Runtime,
+    /// The runs in the store.
+    pub runs: Runs,
     /// The queue.
     pub queue: Arc<dyn Queue>,
     /// Repositories on this machine.
     pub forge: Arc<dyn Forge>,
-    /// The workflows.
-    pub workflows: Registry,
     files: Files,
 }
 
@@ -119,28 +120,24 @@ impl App {
         let allow = if trust == Trust::Owner { None } else { allowed(&settings, trust)? };
         let workflows =
             workflows(&forge, allow).map_err(|fault| AppError::new("workflows", fault))?;
-        Ok(Self { settings, runtime, queue, forge, workflows, files })
+        let runs = Runs::new(runtime, workflows, Arc::new(QueueNotifier::new(queue.clone())));
+        Ok(Self { settings, runs, queue, forge, files })
     }
 
     /// A worker on these parts.
     pub fn worker(&self) -> Worker {
         let retention = self.settings.store.retention;
         let options = worker::Options { retention, ..self.settings.worker.clone() };
-        Worker::new(self.runtime.clone(), self.queue.clone(), self.workflows.clone(), options)
-    }
-
-    /// The dead letters of the store and the queue.
-    pub fn letters(&self) -> DeadLetters {
-        DeadLetters::new(self.runtime.clone(), self.queue.clone())
+        Worker::new(self.runs.clone(), self.queue.clone(), options)
     }
 
     /// Ends cleanly: what was handed to a database file is written.
     pub async fn close(self) {
-        let Self { runtime, queue, workflows, files, .. } = self;
+        let Self { runs, queue, files, .. } = self;
         if let Err(error) = queue.close().await {
             tracing::warn!(%error, "closing the queue failed");
         }
-        drop((runtime, queue, workflows));
+        drop((runs, queue));
         files.close().await;
     }
 }

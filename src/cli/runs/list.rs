@@ -1,17 +1,17 @@
 //! `verdict runs list`
 
-use super::{
-    CliError, Format, find,
-    narrow::{Narrow, Pages},
-    output, row,
+use super::{CliError, Format, output};
+use crate::{
+    app::App,
+    graph::Head,
+    runs::{Pages, RunQuery, views},
 };
-use crate::{app::App, graph::Head};
 
 /// Which runs, and how to print them.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
     #[command(flatten)]
-    narrow: Narrow,
+    query: RunQuery,
     /// At most so many [default: 50 as text, all as JSON].
     #[arg(long)]
     limit: Option<usize>,
@@ -25,19 +25,17 @@ pub(in crate::cli) struct Args {
 
 pub(super) async fn main(args: &Args, app: &App) -> Result<(), CliError> {
     let after = match &args.after {
-        Some(id) => Some(find(app, id).await?),
+        Some(id) => Some(app.runs.find(id).await?),
         None => None,
     };
+    let query = RunQuery { after, limit: args.limit, ..args.query.clone() };
     match args.format {
-        Format::Json => {
-            let limit = args.limit.unwrap_or(usize::MAX);
-            as_json(Pages::new(app, &args.narrow, limit, after.as_ref())).await
-        }
+        Format::Json => as_json(app.runs.list(query)).await,
         Format::Text => {
             let limit = args.limit.unwrap_or(50);
             // One more, to see whether there are more.
-            let pages = Pages::new(app, &args.narrow, limit.saturating_add(1), after.as_ref());
-            as_text(pages, limit).await
+            let query = RunQuery { limit: Some(limit.saturating_add(1)), ..query };
+            as_text(app.runs.list(query).all().await?, limit)
         }
     }
 }
@@ -46,17 +44,13 @@ async fn as_json(mut pages: Pages<'_>) -> Result<(), CliError> {
     let mut array = output::JsonArray::default();
     while let Some(page) = pages.next().await? {
         for head in &page {
-            array.item(&row(head))?;
+            array.item(&views::run(head))?;
         }
     }
     array.end()
 }
 
-async fn as_text(mut pages: Pages<'_>, limit: usize) -> Result<(), CliError> {
-    let mut heads = Vec::new();
-    while let Some(page) = pages.next().await? {
-        heads.extend(page);
-    }
+fn as_text(mut heads: Vec<Head>, limit: usize) -> Result<(), CliError> {
     let more = heads.len() > limit;
     heads.truncate(limit);
     let rows: Vec<_> = heads.iter().map(cells).collect();

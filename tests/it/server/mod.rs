@@ -3,6 +3,7 @@
 mod api;
 mod doctor;
 mod guard;
+mod listing;
 mod probes;
 mod roles;
 mod wakeups;

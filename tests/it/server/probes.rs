@@ -24,7 +24,7 @@ async fn start(readiness: Readiness) -> Running {
     let options = ServerOptions { listen: ([127, 0, 0, 1], 0).into(), token: None };
     let server = Server::bind(&options).await.unwrap();
     let (address, stop) = (server.address(), CancellationToken::new());
-    let parts = Parts { readiness, submit: None, metrics: Arc::new(String::new) };
+    let parts = Parts { readiness, api: None, metrics: Arc::new(String::new) };
     Running { address, stop: stop.clone(), task: tokio::spawn(server.run(parts, stop)) }
 }
 

@@ -1,0 +1,131 @@
+//! What becomes of a run whose execution failed: tried again, handed back, or failed for good with a
+//! dead letter. Each takes every run that is not settled, claimed or not.
+
+use std::time::Duration;
+
+use super::{Runs, UnsettledRun};
+use crate::{
+    base::{Fault, Result},
+    graph::{
+        self, ClaimHow, Envelope, Failure, Head, Meta, RunStatus, Stop,
+        store::{Claimed, HeadChange, Lease, LetterReason},
+    },
+};
+
+impl Runs {
+    /// Gives the run back until `wait` has passed. Its failure is `counted` unless something else than
+    /// the run was at fault.
+    ///
+    /// # Errors
+    /// If the store does not take it.
+    pub async fn give_back(
+        &self,
+        run: UnsettledRun,
+        failure: &Failure,
+        wait: Duration,
+        counted: bool,
+    ) -> Result<()> {
+        let at = self.now().plus(wait);
+        match run {
+            UnsettledRun::Executed(_, mut execution) => match counted {
+                true => execution.retry_later(failure, at).await.map_err(lost),
+                false => execution.hand_back(failure, at).await.map_err(lost),
+            },
+            UnsettledRun::Claimed(lease, head) => {
+                let change = HeadChange {
+                    status: RunStatus::Queued,
+                    not_before: Some(at),
+                    executions: head.executions + u32::from(counted),
+                    error: Some(failure.fault.to_string()),
+                    ..unchanged(&head)
+                };
+                self.runtime.note((&lease, &head), &[], change, None, false).await.map(drop)
+            }
+            // Nobody took it: it is where another worker looks for it.
+            UnsettledRun::Unclaimed(_) => Ok(()),
+        }
+    }
+
+    /// Ends the run with a dead letter: recorded with the failure, then published, then confirmed.
+    /// `message` is what the letter sends again if the run has not kept the message it came from.
+    ///
+    /// # Errors
+    /// If the store or the queue does not take it; what was recorded is published later.
+    pub async fn fail_with_dead_letter(
+        &self,
+        run: UnsettledRun,
+        failure: &Failure,
+        reason: LetterReason,
+        message: Envelope,
+    ) -> Result<()> {
+        match run {
+            UnsettledRun::Executed(head, mut execution) => {
+                let counted = (execution.letters(), execution.executions() + 1);
+                let origin = (execution.started_at(), execution.envelope().unwrap_or(message));
+                let letter = self.letter_of(&head, counted, (failure, reason), origin);
+                execution.fail(failure, Some(letter.clone())).await.map_err(lost)?;
+                self.publish_dead_letter(&letter).await?;
+                execution.confirm_letter(&letter.id).await.map_err(lost)
+            }
+            UnsettledRun::Claimed(lease, head) => {
+                self.fail_claimed(&lease, &head, (failure, reason), message).await
+            }
+            UnsettledRun::Unclaimed(head) => {
+                let how = ClaimHow { early: true, reopen: false };
+                match self.runtime.claim(&head.id, how).await? {
+                    Claimed::Yours(lease, head) => {
+                        self.fail_claimed(&lease, &head, (failure, reason), message).await
+                    }
+                    other => {
+                        tracing::info!(run = %head.id, ?other, "not failed: it is no longer ours");
+                        Ok(())
+                    }
+                }
+            }
+        }
+    }
+
+    /// Ends a run whose log is not read.
+    async fn fail_claimed(
+        &self,
+        lease: &Lease,
+        head: &Head,
+        (failure, reason): (&Failure, LetterReason),
+        message: Envelope,
+    ) -> Result<()> {
+        let number = usize::try_from(head.version).unwrap_or(usize::MAX);
+        let counted = (number, head.executions + 1);
+        let letter = self.letter_of(head, counted, (failure, reason), (head.created_at, message));
+        let metas = [
+            Meta::Finished { outcome: graph::Outcome::Failed(failure.clone()) },
+            Meta::Letter { id: letter.id.clone() },
+        ];
+        let change = HeadChange {
+            status: RunStatus::Failed,
+            executions: head.executions + 1,
+            error: Some(failure.fault.to_string()),
+            ..unchanged(head)
+        };
+        self.runtime.note((lease, head), &metas, change, Some(letter.clone()), false).await?;
+        self.publish_dead_letter(&letter).await
+    }
+}
+
+/// The part of the head that an append sets, as it is. A run that is noted about is not due.
+pub(super) fn unchanged(head: &Head) -> HeadChange {
+    HeadChange {
+        status: head.status,
+        not_before: None,
+        executions: head.executions,
+        active: head.active,
+        error: head.error.clone(),
+    }
+}
+
+/// The store did not take an outcome: what was fenced is another's business, the rest an outage.
+fn lost(stop: Stop) -> Fault {
+    match stop {
+        Stop::StoreLost(fault) => fault,
+        other => Fault::transient(format!("the run was lost before it was settled ({other:?})")),
+    }
+}
