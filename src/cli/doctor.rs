@@ -86,7 +86,7 @@ fn part(error: &AppError) -> &'static str {
 }
 
 async fn store(app: &App) -> Result<String, String> {
-    app.runs.check().await?;
+    app.runs.check().await.map_err(|e| e.to_string())?;
     let status = vec![RunStatus::Queued, RunStatus::Running, RunStatus::Parked];
     let open = app.runs.list(RunQuery { status, ..RunQuery::default() }).all().await;
     let open = open.map_err(|e| e.to_string())?;

@@ -29,9 +29,9 @@ pub struct RunQuery {
     /// At most so many.
     #[arg(skip)]
     pub limit: Option<usize>,
-    /// Only runs behind this one in the listing.
+    /// Only runs behind the one of this time and id in the listing.
     #[arg(skip)]
-    pub after: Option<Head>,
+    pub after: Option<(Timestamp, RunId)>,
 }
 
 impl RunQuery {
@@ -60,7 +60,6 @@ impl Runs {
     /// The runs that fit.
     pub fn list(&self, query: RunQuery) -> Pages<'_> {
         let now = self.now();
-        let after = query.after.as_ref().map(|head| (head.created_at, head.id.clone()));
         // What was made later has not stood still for as long.
         let old = query.older_than.map(|age| (now.minus(age), RunId::last()));
         let left = query.limit.unwrap_or(usize::MAX);
@@ -69,7 +68,7 @@ impl Runs {
             workflow: query.workflow.clone(),
             subject: query.subject.clone(),
             id_prefix: None,
-            after: after.into_iter().chain(old).min(),
+            after: query.after.clone().into_iter().chain(old).min(),
             limit: PAGE.min(left),
         };
         Pages { runs: self, query, filter, left, now, over: left == 0 }

@@ -8,7 +8,7 @@ use crate::{
     base::{Fault, Result},
     graph::{
         self, ClaimHow, Envelope, Failure, Head, Meta, RunStatus, Stop,
-        store::{Claimed, HeadChange, Lease, LetterReason},
+        store::{Claimed, HeadChange, LetterReason},
     },
 };
 
@@ -58,44 +58,30 @@ impl Runs {
         reason: LetterReason,
         message: Envelope,
     ) -> Result<()> {
-        match run {
+        let (lease, head) = match run {
             UnsettledRun::Executed(head, mut execution) => {
                 let counted = (execution.letters(), execution.executions() + 1);
                 let origin = (execution.started_at(), execution.envelope().unwrap_or(message));
                 let letter = self.letter_of(&head, counted, (failure, reason), origin);
                 execution.fail(failure, Some(letter.clone())).await.map_err(lost)?;
                 self.publish_dead_letter(&letter).await?;
-                execution.confirm_letter(&letter.id).await.map_err(lost)
+                return execution.confirm_letter(&letter.id).await.map_err(lost);
             }
-            UnsettledRun::Claimed(lease, head) => {
-                self.fail_claimed(&lease, &head, (failure, reason), message).await
-            }
+            UnsettledRun::Claimed(lease, head) => (lease, head),
             UnsettledRun::Unclaimed(head) => {
                 let how = ClaimHow { early: true, reopen: false };
                 match self.runtime.claim(&head.id, how).await? {
-                    Claimed::Yours(lease, head) => {
-                        self.fail_claimed(&lease, &head, (failure, reason), message).await
-                    }
+                    Claimed::Yours(lease, head) => (lease, head),
                     other => {
-                        tracing::info!(run = %head.id, ?other, "not failed: it is no longer ours");
-                        Ok(())
+                        tracing::info!(run = %head.id, ?other, "not failed: another has it");
+                        return Ok(());
                     }
                 }
             }
-        }
-    }
-
-    /// Ends a run whose log is not read.
-    async fn fail_claimed(
-        &self,
-        lease: &Lease,
-        head: &Head,
-        (failure, reason): (&Failure, LetterReason),
-        message: Envelope,
-    ) -> Result<()> {
-        let number = usize::try_from(head.version).unwrap_or(usize::MAX);
-        let counted = (number, head.executions + 1);
-        let letter = self.letter_of(head, counted, (failure, reason), (head.created_at, message));
+        };
+        let counted = (usize::try_from(head.version).unwrap_or(usize::MAX), head.executions + 1);
+        let origin = (head.created_at, message);
+        let letter = self.letter_of(&head, counted, (failure, reason), origin);
         let metas = [
             Meta::Finished { outcome: graph::Outcome::Failed(failure.clone()) },
             Meta::Letter { id: letter.id.clone() },
@@ -104,9 +90,9 @@ impl Runs {
             status: RunStatus::Failed,
             executions: head.executions + 1,
             error: Some(failure.fault.to_string()),
-            ..unchanged(head)
+            ..unchanged(&head)
         };
-        self.runtime.note((lease, head), &metas, change, Some(letter.clone()), false).await?;
+        self.runtime.note((&lease, &head), &metas, change, Some(letter.clone()), false).await?;
         self.publish_dead_letter(&letter).await
     }
 }

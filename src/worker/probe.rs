@@ -1,12 +1,12 @@
 //! Whether the store and the queue answer: asked before work is taken or accepted.
 
-use std::{sync::Arc, time::Duration};
+use std::{fmt::Display, sync::Arc, time::Duration};
 
 use tokio::time::{sleep, timeout};
 
 use crate::{queue::Queue, runs::Runs};
 
-/// How long the queue may take to answer. Its own limit is shorter, if it keeps it.
+/// How long either may take to answer. Their own limits are shorter, if they keep them.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The first and the longest wait before asking again what does not answer.
@@ -31,16 +31,13 @@ impl Probe {
 
     /// Whether both answer.
     pub(super) async fn check(&self) -> Result<(), String> {
-        let (store, queue) = tokio::join!(self.runs.check(), self.check_queue());
+        let (store, queue) = self.check_each().await;
         store.and(queue)
     }
 
-    /// Whether the queue takes messages. Publishes nothing.
-    async fn check_queue(&self) -> Result<(), String> {
-        match timeout(CHECK_TIMEOUT, self.queue.check()).await {
-            Ok(answered) => answered.map_err(|error| error.to_string()),
-            Err(_) => Err(format!("the queue did not answer within {} s", CHECK_TIMEOUT.as_secs())),
-        }
+    async fn check_each(&self) -> (Result<(), String>, Result<(), String>) {
+        let Self { runs, queue } = self;
+        tokio::join!(answers("store", runs.check()), answers("queue", queue.check()))
     }
 
     /// Reports, for as long as it is polled, whether `store` and `queue` answer: again every few
@@ -49,7 +46,7 @@ impl Probe {
         let (first, longest) = RETRY_WAIT;
         let (mut wait, mut before) = (first, None);
         loop {
-            let (store, queue) = tokio::join!(self.runs.check(), self.check_queue());
+            let (store, queue) = self.check_each().await;
             let failed = store.as_ref().err().or(queue.as_ref().err()).cloned();
             if before.as_ref() != Some(&failed) {
                 match &failed {
@@ -65,6 +62,15 @@ impl Probe {
             sleep(jittered(next)).await;
         }
     }
+}
+
+async fn answers<E: Display>(
+    what: &str,
+    check: impl Future<Output = Result<(), E>>,
+) -> Result<(), String> {
+    let late = || format!("the {what} did not answer within {} s", CHECK_TIMEOUT.as_secs());
+    let answered = timeout(CHECK_TIMEOUT, check).await.map_err(|_| late())?;
+    answered.map_err(|error| error.to_string())
 }
 
 /// `time`, give or take a fifth, so that processes started together do not act together.

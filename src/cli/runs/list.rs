@@ -25,7 +25,7 @@ pub(in crate::cli) struct Args {
 
 pub(super) async fn main(args: &Args, app: &App) -> Result<(), CliError> {
     let after = match &args.after {
-        Some(id) => Some(app.runs.find(id).await?),
+        Some(id) => Some(app.runs.find(id).await?).map(|head| (head.created_at, head.id)),
         None => None,
     };
     let query = RunQuery { after, limit: args.limit, ..args.query.clone() };
