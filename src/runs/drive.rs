@@ -15,8 +15,8 @@ use super::{
 use crate::{
     base::{Fault, Result},
     graph::{
-        Begun, ClaimHow, Control, Events, Failure, Head, Held, ReopenFrom, RunId, RunStatus, Stop,
-        Told,
+        Begun, ClaimHow, Control, Envelope, Events, Failure, Head, Held, ReopenFrom, RunId,
+        RunStatus, Stop, Told,
         store::{Claimed, Lease, RunFilter},
     },
     workflows::{AnyWorkflow, EndedExecution, Event, Options},
@@ -115,8 +115,9 @@ impl Runs {
         source: &Source,
         drive: &Drive,
     ) -> Result<WorkResult> {
-        let envelope = Some(source.envelope.clone());
-        let begun = match self.admit(workflow, event, envelope, ExecutedBy::Caller).await {
+        // Made only now: a body may be large.
+        let envelope = Envelope::of(source.headers.clone(), &source.body);
+        let begun = match self.admit(workflow, event, Some(envelope), ExecutedBy::Caller).await {
             Ok(Admitted::Opened(begun)) => begun,
             Ok(Admitted::Ignored(reason)) => {
                 tracing::info!(workflow = workflow.name(), %reason, "event ignored");

@@ -1,10 +1,12 @@
 //! What work on a message or a run came to.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
+
+use bytes::Bytes;
 
 use crate::{
     base::Fault,
-    graph::{Envelope, Failure, Head, RunId, store::Lease},
+    graph::{Failure, Head, RunId, store::Lease},
     workflows::{EndedExecution, Event},
 };
 
@@ -88,8 +90,10 @@ pub enum Request {
 
 /// The message that asks for work.
 pub struct Source {
-    /// The message as its run keeps it.
-    pub envelope: Envelope,
+    /// Its headers, those of a replay aside.
+    pub headers: BTreeMap<String, String>,
+    /// Its body.
+    pub body: Bytes,
     /// How often it was delivered.
     pub deliveries: u32,
 }

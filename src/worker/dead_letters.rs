@@ -5,11 +5,11 @@ use std::collections::HashSet;
 use async_trait::async_trait;
 use tokio::{sync::OwnedMutexGuard, time::Instant};
 
-use super::{Worker, metrics, probe::jittered, settle::Origin};
+use super::{Worker, metrics, probe::jittered, settle::Origin, work::without_replay};
 use crate::{
     base::{Result, Timestamp},
     graph::store::{Letter, LetterReason, LetterState},
-    queue::{DeadLetter, DeadVisitor, Fate, QueueError, header},
+    queue::{DeadLetter, DeadVisitor, Fate, QueueError},
     runs::Runs,
 };
 
@@ -95,8 +95,6 @@ pub(super) fn letter_about(
     error: String,
     now: Timestamp,
 ) -> Letter {
-    let mut headers = origin.message.headers.clone();
-    headers.remove(header::REPLAY);
     Letter {
         id: origin.message.digest(),
         reason,
@@ -108,7 +106,7 @@ pub(super) fn letter_about(
         executions: origin.deliveries,
         first_at: origin.enqueued_at,
         last_at: now,
-        headers,
+        headers: without_replay(origin.message),
         payload: origin.message.body.clone(),
         confirmed: false,
     }

@@ -15,11 +15,11 @@ use super::{
     dead_letters::letter_about,
     disposition::{Action, Disposition, HAND_BACK_WAIT, decide},
     metrics,
-    work::envelope_of,
+    work::without_replay,
 };
 use crate::{
     base::{Fault, Result, Timestamp, TraceContext},
-    graph::{Failure, store::Letter},
+    graph::{Envelope, Failure, store::Letter},
     queue::{Delivery, Message, Settled, Settlement},
     runs::{Outcome, UnsettledRun, WorkResult},
 };
@@ -145,7 +145,8 @@ impl Worker {
             }
             Action::RetryAfter(wait) => runs.give_back(run, &failure, *wait, true).await,
             Action::GiveUp(reason) => {
-                let message = envelope_of(origin.message);
+                let Origin { message, .. } = origin;
+                let message = Envelope::of(without_replay(message), &message.body);
                 runs.fail_with_dead_letter(run, &failure, *reason, message).await
             }
         }

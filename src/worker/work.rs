@@ -1,8 +1,9 @@
 //! From a message to its outcome.
 
+use std::collections::BTreeMap;
+
 use super::Worker;
 use crate::{
-    graph::Envelope,
     queue::{Decoded, Delivery, Message, Webhook, header},
     runs::{Outcome, Request, Source, WorkResult},
     workflows::Event,
@@ -17,7 +18,8 @@ impl Worker {
             Ok(decoded) => decoded,
             Err(undecodable) => return WorkResult::because(Outcome::Undecodable, undecodable),
         };
-        let source = Source { envelope: envelope_of(message), deliveries: delivery.deliveries };
+        let (headers, body) = (without_replay(message), message.body.clone());
+        let source = Source { headers, body, deliveries: delivery.deliveries };
         let request = match decoded {
             Decoded::Wake { run } => Request::Wake(run),
             Decoded::Job(job) => {
@@ -34,9 +36,9 @@ impl Worker {
     }
 }
 
-/// The message as its run keeps it.
-pub(super) fn envelope_of(message: &Message) -> Envelope {
+/// The message's headers, as its run and its dead letter keep them.
+pub(super) fn without_replay(message: &Message) -> BTreeMap<String, String> {
     let mut headers = message.headers.clone();
     headers.remove(header::REPLAY);
-    Envelope::of(headers, &message.body)
+    headers
 }
