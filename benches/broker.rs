@@ -26,6 +26,7 @@ use serde_json::json;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use verdict::{
+    app::QueueNotifier,
     base::{Clock, Result},
     checkpoint::{Memory, SqliteStore},
     db::{Sqlite, SqliteOptions},
@@ -34,6 +35,7 @@ use verdict::{
         Message, Queue,
         amqp::{self, Amqp},
     },
+    runs::Runs,
     worker::{Options, Worker},
     workflows::{Admission, Bound, Event, Registry, Start, Workflow, read_input},
 };
@@ -200,7 +202,9 @@ fn start(
     let options = Options { concurrency: CONCURRENCY.into(), ..Options::default() };
     let workflow = Bound::<Nothing>::new(seen.clone()).unwrap();
     let runtime = Runtime::new(store, Clock::system(), "bench");
-    let worker = Worker::new(runtime, queue.clone(), Registry::new().with(workflow), options);
+    let notifier = Arc::new(QueueNotifier::new(queue.clone()));
+    let runs = Runs::new(runtime, Registry::new().with(workflow), notifier);
+    let worker = Worker::new(runs, queue.clone(), options);
     let stop = stop.clone();
     tokio::spawn(async move { worker.run(stop).await })
 }

@@ -15,11 +15,12 @@
 //! | [`forge`] | where changes come from and reviews go: two ports, and local git | base |
 //! | [`analysis`] | findings and the deterministic analysers | base |
 //! | [`workflows`] | what a workflow is, and the list of them | graph, analysis, base, forge's ports |
-//! | [`worker`] | consume, admit, claim, run, settle; sweep; dead letters | graph, queue's port, workflows, base |
-//! | [`server`] | probes, metrics, the API | worker, graph, queue, workflows, base |
+//! | [`runs`] | the one driver of runs: admit, drive, list, watch, act; dead letters; views | graph, workflows, base |
+//! | [`worker`] | take, call `runs`, settle; sweep; shutdown | runs, queue's port, types of graph and workflows, base |
+//! | [`server`] | probes, metrics, the API: routes that call `runs` | runs, types of queue and graph, base |
 //! | [`config`] | settings, loaded and checked once | options of components |
 //! | [`app`] | composition root: settings into running parts | all |
-//! | [`cli`] | one file per subcommand | app, config, types of the others |
+//! | [`cli`] | one file per subcommand: arguments in, `runs`, view out | runs, app, config, types of the others |
 
 pub use verdict_analysis as analysis;
 pub use verdict_checkpoint::{self as checkpoint, db};
@@ -30,6 +31,7 @@ pub mod cli;
 pub mod config;
 pub mod forge;
 pub mod queue;
+pub mod runs;
 pub mod server;
 pub mod telemetry;
 pub mod worker;

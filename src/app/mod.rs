@@ -1,10 +1,12 @@
 //! The composition root: settings in, running parts out. The only place where adapters are chosen.
 
 mod migrate;
+mod notifier;
 mod owner;
 mod serve;
 
 pub use migrate::Migrated;
+pub use notifier::QueueNotifier;
 pub use serve::Role;
 
 use std::{collections::HashMap, path::PathBuf, sync::Arc};
@@ -21,7 +23,8 @@ use crate::{
     },
     graph::{Runtime, Store},
     queue::{Queue, embedded},
-    worker::{self, DeadLetters, Worker},
+    runs::Runs,
+    worker::{self, Worker},
     workflows::{Bound, Registry, review},
 };
 
@@ -45,16 +48,14 @@ impl AppError {
 pub struct App {
     /// The settings they were made from.
     pub settings: Settings,
-    /// The store, and runs in it.
-    pub runtime: Runtime,
+    /// The runs in the store.
+    pub runs: Runs,
     /// The key-value store beside the runs: in the same place, behind the same encryption.
     pub key_values: Arc<dyn KeyValueStore>,
     /// The queue.
     pub queue: Arc<dyn Queue>,
     /// Where changes come from and reviews go.
     pub forges: Forges,
-    /// The workflows.
-    pub workflows: Registry,
     files: Files,
 }
 
@@ -121,29 +122,25 @@ impl App {
         let allowed = if trust == Trust::Owner { None } else { allowed(&settings, trust)? };
         let forges = forges(&settings, key_values.clone(), allowed)?;
         let workflows = workflows(&forges).map_err(|fault| AppError::new("workflows", fault))?;
-        Ok(Self { settings, runtime, key_values, queue, forges, workflows, files })
+        let runs = Runs::new(runtime, workflows, Arc::new(QueueNotifier::new(queue.clone())));
+        Ok(Self { settings, runs, key_values, queue, forges, files })
     }
 
     /// A worker on these parts.
     pub fn worker(&self) -> Worker {
         let retention = self.settings.store.retention;
         let options = worker::Options { retention, ..self.settings.worker.clone() };
-        Worker::new(self.runtime.clone(), self.queue.clone(), self.workflows.clone(), options)
+        Worker::new(self.runs.clone(), self.queue.clone(), options)
             .with_key_values(self.key_values.clone())
-    }
-
-    /// The dead letters of the store and the queue.
-    pub fn letters(&self) -> DeadLetters {
-        DeadLetters::new(self.runtime.clone(), self.queue.clone())
     }
 
     /// Ends cleanly: what was handed to a database file is written.
     pub async fn close(self) {
-        let Self { runtime, key_values, queue, workflows, files, .. } = self;
+        let Self { runs, key_values, queue, files, .. } = self;
         if let Err(error) = queue.close().await {
             tracing::warn!(%error, "closing the queue failed");
         }
-        drop((runtime, key_values, queue, workflows));
+        drop((runs, key_values, queue));
         files.close().await;
     }
 }

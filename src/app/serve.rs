@@ -7,19 +7,21 @@ use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 use super::{App, AppError};
 use crate::{
     config::Settings,
-    server::{self, Found, Parts, Readiness, Server, ServerError, ServerOptions},
+    runs,
+    server::{self, Api, Found, Parts, Readiness, Server, ServerError, ServerOptions},
     telemetry::metrics::{self, Metrics},
-    worker::{Status, Submit, Worker, describe_submit, describe_worker},
+    worker::{self, Probe, Status, Worker},
 };
 
 /// The parts a process plays.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub enum Role {
-    /// All there are.
+    /// Both.
+    #[default]
     All,
-    /// Accepts runs and takes nothing off the queue.
+    /// Accept runs over HTTP, and take nothing off the queue.
     Gateway,
-    /// Takes work off the queue, and answers probes and for its metrics only.
+    /// Take work off the queue; over HTTP only probes and metrics.
     Worker,
 }
 
@@ -56,12 +58,14 @@ impl App {
         });
         self.tell(role, &server);
         let readiness = Readiness::new(role.checks());
-        let submit = role.accepts().then(|| self.submit());
-        let _watching = submit.clone().map(|submit| {
+        let _watching = role.accepts().then(|| {
+            runs::describe_metrics();
+            let probe = Probe::new(self.runs.clone(), self.queue.clone());
             let readiness = readiness.clone();
-            background(async move { submit.watch(|name, state| readiness.set(name, state)).await })
+            background(async move { probe.watch(|name, state| readiness.set(name, state)).await })
         });
-        let parts = Parts { readiness: readiness.clone(), submit, metrics: rendered(metrics) };
+        let api = role.accepts().then(|| Api::new(self.runs.clone()));
+        let parts = Parts { readiness: readiness.clone(), api, metrics: rendered(metrics) };
         // Whatever ends the HTTP side ends the process: a worker nobody can look at is no good.
         let (stop, ended) = (stop.child_token(), CancellationToken::new());
         let (stops, until) = (stop.clone().drop_guard(), ended.clone());
@@ -93,13 +97,8 @@ impl App {
         Ok(format!("{listen} {who}; the API is open {open}"))
     }
 
-    fn submit(&self) -> Submit {
-        describe_submit();
-        Submit::new(self.runtime.clone(), self.queue.clone(), self.workflows.clone())
-    }
-
     async fn work(&self, readiness: Readiness, stop: CancellationToken) {
-        describe_worker();
+        worker::describe_metrics();
         let worker = self.worker();
         let _reporting = background(report(worker.clone(), readiness));
         worker.run(stop).await;
@@ -110,7 +109,7 @@ impl App {
         tracing::info!(
             address = %server.address(),
             ?role,
-            owner = %self.runtime.owner,
+            owner = self.runs.owner(),
             store = %self.settings.store.url,
             queue = %self.settings.queue.url,
             concurrency = role.works().then_some(self.settings.worker.concurrency),

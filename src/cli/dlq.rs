@@ -1,16 +1,13 @@
 //! `verdict dlq`: dead letters, without consuming the queue.
 
-use std::time::Duration;
-
 use clap::Subcommand;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{CliError, Format, output};
 use crate::{
     app::App,
-    base::{Fault, Timestamp},
-    graph::store::{Letter, LetterFilter, LetterReason, LetterState},
-    worker::Replayed,
+    graph::store::Letter,
+    runs::{LetterQuery, Replayed, views},
 };
 
 /// `verdict dlq`
@@ -23,7 +20,7 @@ pub(super) enum Command {
         all: bool,
         /// Only these.
         #[command(flatten)]
-        narrow: Narrow,
+        query: LetterQuery,
         /// At most so many.
         #[arg(long)]
         limit: Option<usize>,
@@ -58,40 +55,15 @@ pub(super) struct Which {
     #[arg(long)]
     all: bool,
     #[command(flatten)]
-    narrow: Narrow,
-}
-
-/// Letters that fit every one of these.
-#[derive(Debug, Default, clap::Args)]
-pub(super) struct Narrow {
-    /// Given up for this reason: `permanent`, `undecodable`, …
-    #[arg(long)]
-    reason: Option<LetterReason>,
-    /// Of this workflow.
-    #[arg(long)]
-    workflow: Option<String>,
-    /// Last given up longer ago than this: `90m`, `2d`.
-    #[arg(long, value_name = "AGE", value_parser = humantime::parse_duration)]
-    older_than: Option<Duration>,
-    /// Last given up no longer ago than this.
-    #[arg(long, value_name = "AGE", value_parser = humantime::parse_duration)]
-    newer_than: Option<Duration>,
-}
-
-impl Narrow {
-    fn fits(&self, letter: &Letter, now: Timestamp) -> bool {
-        let age = now.since(letter.last_at);
-        self.reason.is_none_or(|reason| letter.reason == reason)
-            && self.workflow.as_ref().is_none_or(|name| letter.workflow.as_ref() == Some(name))
-            && self.older_than.is_none_or(|limit| age > limit)
-            && self.newer_than.is_none_or(|limit| age <= limit)
-    }
+    query: LetterQuery,
 }
 
 pub(super) async fn main(command: &Command, app: &App) -> Result<(), CliError> {
     match command {
-        Command::List { all, narrow, limit, format } => {
-            let letters = letters(app, *all, narrow, limit.unwrap_or(usize::MAX)).await?;
+        Command::List { all, query, limit, format } => {
+            let mut letters =
+                app.runs.dead_letters(&LetterQuery { settled: *all, ..query.clone() }).await?;
+            letters.truncate(limit.unwrap_or(usize::MAX));
             list(&letters, *format)
         }
         Command::Show { id, format } => show(app, id, *format).await,
@@ -100,38 +72,9 @@ pub(super) async fn main(command: &Command, app: &App) -> Result<(), CliError> {
     }
 }
 
-async fn letters(
-    app: &App,
-    all: bool,
-    narrow: &Narrow,
-    limit: usize,
-) -> Result<Vec<Letter>, CliError> {
-    let state = (!all).then_some(LetterState::Open);
-    let filter = LetterFilter { state, confirmed: None, limit: 0 };
-    let letters = app.runtime.store.letters(&filter).await.map_err(Fault::from)?;
-    let now = app.runtime.clock.now();
-    Ok(letters.into_iter().filter(|letter| narrow.fits(letter, now)).take(limit).collect())
-}
-
-/// A letter as listings show it.
-fn row(letter: &Letter) -> Value {
-    json!({
-        "id": letter.id,
-        "reason": letter.reason,
-        "run": letter.run,
-        "workflow": letter.workflow,
-        "node": letter.node,
-        "error": letter.error,
-        "executions": letter.executions,
-        "first_at": letter.first_at.to_string(),
-        "last_at": letter.last_at.to_string(),
-        "state": letter.state,
-    })
-}
-
 fn list(letters: &[Letter], format: Format) -> Result<(), CliError> {
     if format == Format::Json {
-        return output::print_json(&letters.iter().map(row).collect::<Vec<_>>());
+        return output::print_json(&letters.iter().map(views::dead_letter).collect::<Vec<_>>());
     }
     let rows: Vec<_> = letters
         .iter()
@@ -152,15 +95,8 @@ fn list(letters: &[Letter], format: Format) -> Result<(), CliError> {
 }
 
 async fn show(app: &App, id: &str, format: Format) -> Result<(), CliError> {
-    let letter = app.runtime.store.letter(id).await.map_err(Fault::from)?;
-    let letter = letter.ok_or_else(|| CliError::usage(format!("there is no letter `{id}`")))?;
-    let payload = app.workflows.readable(letter.workflow.as_deref(), &letter.payload);
-    let mut value = row(&letter);
-    if let Value::Object(fields) = &mut value {
-        fields.insert("confirmed".to_owned(), json!(letter.confirmed));
-        fields.insert("headers".to_owned(), json!(letter.headers));
-        fields.insert("payload".to_owned(), json!(payload));
-    }
+    let (letter, payload) = app.runs.dead_letter(id).await?;
+    let value = views::dead_letter_details(&letter, &payload);
     if format == Format::Json {
         return output::print_json(&value);
     }
@@ -180,14 +116,13 @@ async fn show(app: &App, id: &str, format: Format) -> Result<(), CliError> {
 
 async fn each(app: &App, which: &Which, replay: bool) -> Result<(), CliError> {
     let ids: Vec<String> = if which.ids.is_empty() {
-        let letters = letters(app, false, &which.narrow, usize::MAX).await?;
+        let letters = app.runs.dead_letters(&which.query).await?;
         letters.into_iter().map(|letter| letter.id).collect()
     } else {
         which.ids.clone()
     };
-    let dead_letters = app.letters();
-    let (answers, result) =
-        if replay { dead_letters.replay(&ids).await } else { dead_letters.discard(&ids).await };
+    let runs = &app.runs;
+    let (answers, result) = if replay { runs.replay(&ids).await } else { runs.discard(&ids).await };
     let mut missing = Vec::new();
     for (id, answer) in ids.iter().zip(answers) {
         match answer {

@@ -8,7 +8,8 @@ use super::{CliError, Format, output};
 use crate::{
     app::{App, AppError, Trust},
     config::Settings,
-    graph::{RunId, RunStatus, store::RunFilter},
+    graph::RunStatus,
+    runs::RunQuery,
 };
 
 /// `verdict doctor`
@@ -45,7 +46,7 @@ pub(super) async fn main(args: &Args, settings: Settings) -> Result<(), CliError
         Ok(app) => {
             checks.push(Check::of("store", store(&app).await));
             checks.extend(queue(&app).await);
-            let names: Vec<_> = app.workflows.names().collect();
+            let names: Vec<_> = app.runs.workflow_names().collect();
             checks.push(Check::of("workflows", Ok(names.join(", "))));
             app.close().await;
         }
@@ -85,14 +86,10 @@ fn part(error: &AppError) -> &'static str {
 }
 
 async fn store(app: &App) -> Result<String, String> {
-    let store = &app.runtime.store;
-    let nobody = RunId::of("", "");
-    store.head(&nobody).await.map_err(|e| e.to_string())?;
-    // There is no such letter; who may not write is refused all the same.
-    store.confirm_letter(nobody.as_str()).await.map_err(|e| e.to_string())?;
-    let statuses = vec![RunStatus::Queued, RunStatus::Running, RunStatus::Parked];
-    let filter = RunFilter { statuses, ..RunFilter::default() };
-    let open = store.list(&filter).await.map_err(|e| e.to_string())?;
+    app.runs.check().await.map_err(|e| e.to_string())?;
+    let status = vec![RunStatus::Queued, RunStatus::Running, RunStatus::Parked];
+    let open = app.runs.list(RunQuery { status, ..RunQuery::default() }).all().await;
+    let open = open.map_err(|e| e.to_string())?;
     let ring = app.settings.store.encryption.ring()?;
     let sealed = ring.writer_name().map(|key| format!("; encrypts with key `{key}`"));
     Ok(format!("answers; {} unfinished runs{}", open.len(), sealed.unwrap_or_default()))

@@ -1,6 +1,10 @@
 //! `verdict enqueue`: an event or a job, onto the queue.
 
-use std::{io::Read, path::PathBuf, time::Duration};
+use std::{
+    io::Read,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use super::{CliError, output};
 use crate::{
@@ -25,20 +29,24 @@ pub(super) struct Args {
 
 pub(super) async fn main(args: &Args, app: &App) -> Result<(), CliError> {
     let name = args.file.display();
-    let body = if args.file.as_os_str() == "-" {
-        let mut body = Vec::new();
-        std::io::stdin().read_to_end(&mut body).map(|_| body)
-    } else {
-        std::fs::read(&args.file)
-    };
-    let body = body.map_err(|e| CliError::usage(format!("cannot read {name}: {e}")))?;
-    let (message, id) = message(args, body)?;
+    let (message, id) = message(args, read(&args.file)?)?;
     app.queue.publish(message, Duration::ZERO).await.map_err(|error| match error {
         QueueError::TooLarge { .. } => CliError::usage(format!("{name}: {error}")),
         other => CliError::failed(other),
     })?;
     // Whoever reads it may rely on the message being there.
     output::print(&id)
+}
+
+/// All of a file, or of stdin for `-`.
+pub(super) fn read(path: &Path) -> Result<Vec<u8>, CliError> {
+    let bytes = if path.as_os_str() == "-" {
+        let mut bytes = Vec::new();
+        std::io::stdin().read_to_end(&mut bytes).map(|_| bytes)
+    } else {
+        std::fs::read(path)
+    };
+    bytes.map_err(|e| CliError::usage(format!("cannot read {}: {e}", path.display())))
 }
 
 /// The message, and what it is known by: its job's key, its run, or its delivery id.

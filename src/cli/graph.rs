@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 
-use super::{CliError, output, run, runs};
+use super::{CliError, output};
 use crate::app::App;
 
 /// `verdict graph`
@@ -29,18 +29,7 @@ enum Language {
 }
 
 pub(super) async fn main(args: &Args, app: &App) -> Result<(), CliError> {
-    let workflow = run::find(app, &args.workflow)?;
-    let drawing = match &args.run {
-        None => workflow.drawing(),
-        Some(id) => {
-            let head = runs::find(app, id).await?;
-            if head.workflow != args.workflow {
-                let (id, of) = (head.id, head.workflow);
-                return Err(CliError::usage(format!("run {id} is one of workflow `{of}`")));
-            }
-            workflow.inspect(&app.runtime, &head.id).await?.drawing
-        }
-    };
+    let drawing = app.runs.drawing(&args.workflow, args.run.as_deref()).await?;
     output::print(&match args.format {
         Language::Mermaid => drawing.mermaid(),
         Language::Dot => drawing.dot(),

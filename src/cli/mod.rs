@@ -28,6 +28,7 @@ use crate::{
     app::{App, AppError, Trust},
     base::Fault,
     config::{ConfigError, Settings},
+    runs::Error,
 };
 
 /// Reviews pull requests from a queue: one review on each head commit, whatever crashes in between.
@@ -129,6 +130,19 @@ impl From<ConfigError> for CliError {
 impl From<AppError> for CliError {
     fn from(error: AppError) -> Self {
         Self::usage(error)
+    }
+}
+
+impl From<Error> for CliError {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::UnknownWorkflow { name, known } => {
+                Self::usage(format!("there is no workflow `{name}` (known: {known})"))
+            }
+            Error::NoRun(reason) => Self::usage(format!("nothing to do: {reason}")),
+            Error::Invalid(why) | Error::NotFound(why) | Error::Conflict(why) => Self::Usage(why),
+            Error::Unavailable(fault) | Error::Broken(fault) => Self::failed(fault),
+        }
     }
 }
 

@@ -5,20 +5,17 @@ use std::{
     sync::Arc,
 };
 
-use clap::{
-    ValueEnum,
-    builder::{PossibleValuesParser, TypedValueParser},
-};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::{
-    CliError, output,
-    run::{admit, find, see_through},
-};
+use super::{CliError, output, run};
 use crate::{
     app::App,
     workflows::review::{Ask, Report, report::Format},
 };
+
+/// What `--fail-on` takes: no severity, or one of them.
+const FAIL_ON: [&str; 6] = ["none", "info", "low", "medium", "high", "critical"];
 
 /// `verdict review`
 #[derive(Debug, clap::Args)]
@@ -44,50 +41,27 @@ pub(super) struct Args {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Exit with 1 if there is a finding at or above this severity.
-    #[arg(long, value_enum, value_name = "SEVERITY", default_value_t)]
-    fail_on: FailOn,
+    #[arg(long, value_name = "SEVERITY", default_value = "none", value_parser = FAIL_ON)]
+    fail_on: String,
     /// Review again, even if this range was reviewed before.
     #[arg(long)]
     fresh: bool,
 }
 
-/// The severity that fails the command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-enum FailOn {
-    #[default]
-    None,
-    Info,
-    Low,
-    Medium,
-    High,
-    Critical,
-}
-
-impl FailOn {
-    fn word(self) -> Option<&'static str> {
-        match self {
-            Self::None => None,
-            Self::Info => Some("info"),
-            Self::Low => Some("low"),
-            Self::Medium => Some("medium"),
-            Self::High => Some("high"),
-            Self::Critical => Some("critical"),
-        }
-    }
-}
-
 pub(super) async fn main(args: &Args, app: &App) -> Result<(), CliError> {
-    let workflow = find(app, "review")?;
-    let start = admit(workflow, input(args, app).await?, "local".to_owned()).await?;
-    let ended = see_through(app, workflow, start, false).await?;
-    let report = Report::of(&ended.run, &ended.state, &ended.timings)?
-        .failed(ended.error.as_deref())
+    let job = (input(args, app).await?, "local".to_owned());
+    let driven = run::drive(app, "review", job, false).await?;
+    let error = run::error(&driven);
+    let report = Report::of(&driven.run, &driven.state, &driven.timings)?
+        .failed(error.as_deref())
         .fit(args.file().map_or_else(output::width, |_| None))
         .with_code(&app.forges)
         .await;
     deliver(args, &report)?;
-    ended.result()?;
-    match args.fail_on.word().and_then(|severity| report.reaches(severity)) {
+    if let Some(error) = error {
+        return Err(CliError::failed(error));
+    }
+    match report.reaches(&args.fail_on) {
         Some(true) => Err(CliError::Findings),
         _ => Ok(()),
     }

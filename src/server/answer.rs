@@ -11,7 +11,7 @@ use serde_json::json;
 
 /// A request that was not done.
 #[derive(Debug)]
-pub(super) struct Refusal {
+pub struct Refusal {
     status: StatusCode,
     why: String,
     headers: Vec<(HeaderName, HeaderValue)>,
@@ -19,12 +19,13 @@ pub(super) struct Refusal {
 
 impl Refusal {
     /// With this status, and why and what to do.
-    pub(super) fn new(status: StatusCode, why: impl Into<String>) -> Self {
+    pub fn new(status: StatusCode, why: impl Into<String>) -> Self {
         Self { status, why: why.into(), headers: Vec::new() }
     }
 
     /// The same with one more header.
-    pub(super) fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
+    #[must_use]
+    pub fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.push((name, value));
         self
     }

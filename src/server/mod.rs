@@ -4,7 +4,8 @@
 //! API and the metrics ask for it, or, without one, answer only to this machine's own names; the
 //! probes never ask, and tell nothing but the names and states of checks. No request holds a task
 //! for ever, and a stop is graceful and bounded. What it never does: decide whether a part is
-//! healthy (parts report to their [`Readiness`]), or what becomes of a run ([`Submit`] does).
+//! healthy (parts report to their [`Readiness`]), or what becomes of a run
+//! ([`Runs`](crate::runs::Runs) does).
 
 mod answer;
 mod api;
@@ -12,6 +13,7 @@ mod connections;
 mod guard;
 mod look;
 mod readiness;
+mod start_run;
 
 use std::{fmt, io, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -32,9 +34,11 @@ use self::{
     connections::ConnectionLimits,
     guard::{Guard, guard},
 };
-use crate::{base::Secret, worker::Submit};
+use crate::base::Secret;
 
 pub use self::{
+    answer::Refusal,
+    api::{Api, ROUTES, Routes},
     look::{Found, look},
     readiness::{Readiness, Report},
 };
@@ -108,8 +112,8 @@ pub enum ServerError {
 pub struct Parts {
     /// What `/readyz` reads out.
     pub readiness: Readiness,
-    /// Where `/api` puts runs; without it there is no API.
-    pub submit: Option<Submit>,
+    /// What `/api` answers with; without it there is no API.
+    pub api: Option<Api>,
     /// What `/metrics` answers.
     pub metrics: Metrics,
 }
@@ -120,12 +124,6 @@ pub type Metrics = Arc<dyn Fn() -> String + Send + Sync>;
 impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Server").field("address", &self.address).finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for Parts {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Parts").field("readiness", &self.readiness).finish_non_exhaustive()
     }
 }
 
@@ -177,7 +175,7 @@ impl Server {
 }
 
 fn routes(parts: Parts, who: &Guard) -> Router {
-    let Parts { readiness, submit, metrics } = parts;
+    let Parts { readiness, api, metrics } = parts;
     let guarded = || from_fn_with_state(who.clone(), guard);
     let metrics = get(async move || ([(header::CONTENT_TYPE, METRICS_TYPE)], metrics()));
     Router::new()
@@ -185,7 +183,7 @@ fn routes(parts: Parts, who: &Guard) -> Router {
         .route("/readyz", get(readyz))
         .with_state(readiness)
         .route("/metrics", metrics.layer(guarded()))
-        .nest("/api", api::routes(submit).layer(guarded()))
+        .nest("/api", api::router(api).layer(guarded()))
         .layer(CatchPanicLayer::custom(panicked))
         .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, REQUEST))
 }

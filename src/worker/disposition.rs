@@ -1,73 +1,28 @@
-//! What becomes of a message and of its run, whatever happened: one pure function, one table.
+//! What becomes of a message and of its run, whatever the outcome: one pure function, one table.
 
 use std::time::Duration;
 
 use super::options::Options;
 use crate::{
     base::{Fault, FaultKind},
-    graph::{Failure, store::LetterReason},
+    graph::store::LetterReason,
     queue::Settlement,
+    runs::Outcome,
 };
 
-/// What happened to a message or a run.
+/// What to do with the run before its message is settled; without a run, with the message.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Happened {
-    /// The run is at its end, was so before, or none is needed.
-    Done,
-    /// The run waits for a person or a time, with its wake-up in the store.
-    Parked,
-    /// The run failed at a node, after that node's own retries.
-    Failed {
-        /// Where and how.
-        failure: Failure,
-        /// Executions that had failed before this one.
-        executions: u32,
-    },
-    /// The event could not be admitted: asking about it failed.
-    NotAdmitted {
-        /// How.
-        fault: Fault,
-        /// How often the message was delivered.
-        deliveries: u32,
-    },
-    /// The store, or the forge as a whole, is out of reach.
-    Unreachable,
-    /// The message cannot be read.
-    Undecodable,
-    /// The message names a workflow that is not here.
-    UnknownWorkflow,
-    /// The run is of a version that this worker does not continue.
-    UnknownVersion {
-        /// How long the run has stood like this.
-        since: Duration,
-    },
-    /// A living worker holds the run.
-    Held {
-        /// What is left of its lease.
-        left: Duration,
-    },
-    /// The run's time has not come.
-    Early {
-        /// How long until then.
-        left: Duration,
-    },
-    /// The run was another worker's before its end.
-    LeaseLost,
-    /// This worker stops.
-    Stopping,
-}
-
-/// What to do with the run.
-#[derive(Debug, Clone, PartialEq)]
-pub enum ForRun {
+pub enum Action {
     /// Nothing: it is as it should be.
     Nothing,
-    /// Try again after this wait, counted.
+    /// Try the run again after this wait, counted.
     RetryAfter(Duration),
-    /// Try again soon, not counted.
+    /// Try the run again soon, not counted.
     HandBack,
-    /// It has failed for good.
-    Fail,
+    /// Say in the run's head that it waits for a worker of its version, for this long.
+    AwaitVersion(Duration),
+    /// Write a dead letter and have it confirmed; a run fails with it.
+    GiveUp(LetterReason),
 }
 
 /// What to do.
@@ -75,65 +30,62 @@ pub enum ForRun {
 pub struct Disposition {
     /// With the message, once everything else is durable.
     pub message: Settlement,
-    /// With the run.
-    pub run: ForRun,
-    /// The dead letter to write, confirm and only then acknowledge for.
-    pub letter: Option<LetterReason>,
+    /// Before that.
+    pub action: Action,
     /// Whether to stop taking messages until the store and the forge answer.
     pub pause: bool,
 }
 
 /// How long a message waits for a lease that may have been renewed meanwhile, at most.
-const HELD: Duration = Duration::from_secs(60);
+const MAX_LEASE_WAIT: Duration = Duration::from_secs(60);
 /// How long a message waits for a worker of another version.
-pub(super) const VERSION: Duration = Duration::from_secs(60);
+const VERSION_RETRY: Duration = Duration::from_secs(60);
 /// How long a run whose execution was not at fault waits.
-pub(super) const SOON: Duration = Duration::from_secs(5);
+pub(super) const HAND_BACK_WAIT: Duration = Duration::from_secs(5);
 
 /// The table.
-pub fn decide(happened: &Happened, options: &Options) -> Disposition {
+pub fn decide(outcome: &Outcome, options: &Options) -> Disposition {
     use Settlement::{Ack, HandBack, Later};
-    match happened {
-        Happened::Done | Happened::Parked => plain(Ack),
-        Happened::Failed { failure, executions } => failed(&failure.fault, *executions, options),
-        Happened::NotAdmitted { fault, deliveries } => not_admitted(fault, *deliveries, options),
-        Happened::Unreachable => Disposition { pause: true, ..plain(HandBack) },
-        Happened::Undecodable => lettered(LetterReason::Undecodable),
-        Happened::UnknownWorkflow => lettered(LetterReason::UnknownWorkflow),
-        Happened::UnknownVersion { since } if *since >= options.version_wait => {
-            Disposition { run: ForRun::Fail, ..lettered(LetterReason::UnsupportedVersion) }
+    match outcome {
+        Outcome::Done | Outcome::Parked => plain(Ack),
+        Outcome::Failed { failure, executions } => failed(&failure.fault, *executions, options),
+        Outcome::NotAdmitted { fault, deliveries } => not_admitted(fault, *deliveries, options),
+        Outcome::Unreachable => Disposition { pause: true, ..plain(HandBack) },
+        Outcome::Undecodable => given_up(LetterReason::Undecodable),
+        Outcome::UnknownWorkflow => given_up(LetterReason::UnknownWorkflow),
+        Outcome::UnknownVersion { since } if *since >= options.version_wait => {
+            given_up(LetterReason::UnsupportedVersion)
         }
-        Happened::UnknownVersion { .. } => plain(Later(VERSION.min(options.version_wait))),
-        Happened::Held { left } => plain(Later((*left).min(HELD))),
-        Happened::Early { left } => plain(Later(*left)),
-        Happened::LeaseLost => plain(Later(SOON)),
-        Happened::Stopping => plain(HandBack),
+        Outcome::UnknownVersion { .. } => {
+            let wait = VERSION_RETRY.min(options.version_wait);
+            Disposition { action: Action::AwaitVersion(wait), ..plain(Later(wait)) }
+        }
+        Outcome::LeaseHeld { left } => plain(Later((*left).min(MAX_LEASE_WAIT))),
+        Outcome::Early { left } => plain(Later(*left)),
+        Outcome::LeaseLost => plain(Later(HAND_BACK_WAIT)),
+        Outcome::Stopping => plain(HandBack),
     }
 }
 
 fn plain(message: Settlement) -> Disposition {
-    Disposition { message, run: ForRun::Nothing, letter: None, pause: false }
+    Disposition { message, action: Action::Nothing, pause: false }
 }
 
-fn lettered(reason: LetterReason) -> Disposition {
-    Disposition { letter: Some(reason), ..plain(Settlement::Ack) }
+fn given_up(reason: LetterReason) -> Disposition {
+    Disposition { action: Action::GiveUp(reason), ..plain(Settlement::Ack) }
 }
 
 fn failed(fault: &Fault, executions: u32, options: &Options) -> Disposition {
     let failed = executions + 1;
     match fault.kind {
         FaultKind::Outage => {
-            Disposition { run: ForRun::HandBack, pause: true, ..plain(Settlement::HandBack) }
+            Disposition { action: Action::HandBack, pause: true, ..plain(Settlement::HandBack) }
         }
-        FaultKind::Permanent => {
-            Disposition { run: ForRun::Fail, ..lettered(LetterReason::Permanent) }
-        }
-        _ if failed >= options.attempts => {
-            Disposition { run: ForRun::Fail, ..lettered(LetterReason::AttemptsExhausted) }
-        }
+        FaultKind::Permanent => given_up(LetterReason::Permanent),
+        _ if failed >= options.attempts => given_up(LetterReason::AttemptsExhausted),
         _ => {
             let wait = options.backoff_after(failed).max(fault.retry_after.unwrap_or_default());
-            Disposition { run: ForRun::RetryAfter(wait), ..plain(Settlement::Later(wait)) }
+            Disposition { action: Action::RetryAfter(wait), ..plain(Settlement::Later(wait)) }
         }
     }
 }
@@ -141,7 +93,7 @@ fn failed(fault: &Fault, executions: u32, options: &Options) -> Disposition {
 /// There is no run yet that could count, so the deliveries do, as far as the queue counts them.
 fn not_admitted(fault: &Fault, deliveries: u32, options: &Options) -> Disposition {
     match fault.kind {
-        FaultKind::Permanent => lettered(LetterReason::Permanent),
+        FaultKind::Permanent => given_up(LetterReason::Permanent),
         FaultKind::Outage => Disposition { pause: true, ..plain(Settlement::HandBack) },
         _ => {
             let wait = options.backoff_after(deliveries);

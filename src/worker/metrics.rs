@@ -8,7 +8,6 @@ use metrics::{
     Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram,
 };
 
-use super::submit::Refused;
 use crate::{
     graph::store::LetterReason,
     queue::{Depth, Settlement},
@@ -24,12 +23,10 @@ const RECONNECTS: &str = "verdict_queue_reconnects_total";
 const PAUSED: &str = "verdict_worker_paused";
 const EXPIRED: &str = "verdict_runs_expired_total";
 const LETTERS: &str = "verdict_dead_letters_total";
-const SUBMITTED: &str = "verdict_runs_submitted_total";
-const NOT_WOKEN: &str = "verdict_wakeups_lost_total";
 
 /// Describes what a worker records, and shows what has not happened yet as zero. Call it once the
 /// recorder is installed.
-pub fn describe_worker() {
+pub fn describe() {
     describe_counter!(RECEIVED, "Messages received");
     describe_counter!(SETTLED, "Messages settled, by what had happened and how");
     describe_gauge!(IN_HAND, "Messages being worked on");
@@ -50,16 +47,6 @@ pub fn describe_worker() {
     paused(false);
 }
 
-/// Describes what accepting runs records; as [`describe_worker`].
-pub fn describe_submit() {
-    describe_counter!(SUBMITTED, "Runs asked for over HTTP, by what came of it");
-    describe_counter!(NOT_WOKEN, "Accepted runs whose wake-up the queue did not take");
-    for outcome in ["created", "known", "refused", "unavailable"] {
-        counter!(SUBMITTED, "outcome" => outcome).increment(0);
-    }
-    counter!(NOT_WOKEN).increment(0);
-}
-
 /// A message came, so old, for this time.
 pub(super) fn received(age: Duration, deliveries: u32) {
     counter!(RECEIVED).increment(1);
@@ -70,15 +57,15 @@ pub(super) fn received(age: Duration, deliveries: u32) {
 }
 
 /// A message is being worked on for as long as this lives.
-pub(super) struct InHand(());
+pub(super) struct InFlight(());
 
 /// A message was taken in hand.
-pub(super) fn in_hand() -> InHand {
+pub(super) fn in_hand() -> InFlight {
     gauge!(IN_HAND).increment(1);
-    InHand(())
+    InFlight(())
 }
 
-impl Drop for InHand {
+impl Drop for InFlight {
     fn drop(&mut self) {
         gauge!(IN_HAND).decrement(1);
     }
@@ -123,20 +110,4 @@ pub(super) fn dead_letter(reason: LetterReason) {
 /// Old runs were removed.
 pub(super) fn expired(runs: u64) {
     counter!(EXPIRED).increment(runs);
-}
-
-/// A run was asked for: whether it is new, or why there is none.
-pub(super) fn submitted(came: Result<bool, &Refused>) {
-    let outcome = match came {
-        Ok(true) => "created",
-        Ok(false) => "known",
-        Err(Refused::UnknownWorkflow(_) | Refused::InvalidInput(_)) => "refused",
-        Err(Refused::Unavailable(_) | Refused::Broken(_)) => "unavailable",
-    };
-    counter!(SUBMITTED, "outcome" => outcome).increment(1);
-}
-
-/// The queue did not take a wake-up.
-pub(super) fn not_woken() {
-    counter!(NOT_WOKEN).increment(1);
 }

@@ -1,49 +1,44 @@
-//! The worker: takes events off the queue and sees their runs through.
+//! The worker: takes messages off the queue, has their runs driven, and settles both.
 //!
-//! For every message: admit it, claim its run, execute, settle. What becomes of message and run,
-//! whatever happens, is one table ([`disposition`]). A message is acknowledged only after the run's
-//! outcome is durable; a message that is lost only delays its run, because a sweep looks after runs
-//! that nobody looks after.
+//! For every message: take it, call [`Runs`], settle. What becomes of message and run, whatever the
+//! outcome, is one table ([`disposition`]). A message is acknowledged only after the run's outcome is
+//! durable; a message that is lost only delays its run, because a sweep takes up runs that no message
+//! brings.
 //!
-//! It never works on two things more than its concurrency allows, never publishes a result itself
-//! (nodes do), and never drops what it cannot do: that becomes a dead letter ([`DeadLetters`]).
+//! It never works on more runs at once than its concurrency allows, never publishes a result itself
+//! (nodes do), and never drops what it cannot do: that becomes a dead letter.
 
+mod dead_letters;
 pub mod disposition;
-mod letters;
 mod metrics;
 mod options;
-mod reach;
+mod probe;
 mod settle;
-mod submit;
 mod sweep;
 mod work;
 
 use std::{sync::Arc, time::Duration};
 
 use tokio::{
-    sync::{Mutex, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore, broadcast, watch},
+    sync::{Mutex, OwnedSemaphorePermit, Semaphore, broadcast, watch},
     task::JoinSet,
     time::{Instant, MissedTickBehavior, interval, sleep, timeout},
 };
 use tokio_util::sync::CancellationToken;
 
-use self::reach::{AGAIN, jittered};
+use self::probe::{RETRY_WAIT, jittered};
 pub use self::{
-    letters::{DeadLetters, Replayed, letter_of_message},
-    metrics::{describe_submit, describe_worker},
-    options::Options,
-    settle::Counts,
-    submit::{Refused, Submit, Submitted},
+    metrics::describe as describe_metrics, options::Options, probe::Probe, settle::Counts,
 };
 use crate::{
     base::key_value::KeyValueStore,
-    graph::{Control, Runtime, Told},
+    graph::{Control, Told},
     queue::{Delivery, Queue},
-    workflows::Registry,
+    runs::{Drive, Runs},
 };
 
 /// Events that listeners may be behind before they lose some.
-const EVENTS: usize = 4096;
+const MAX_EVENTS_BEHIND: usize = 4096;
 
 /// Whether the worker takes messages, and why not.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,16 +58,13 @@ pub struct Worker {
 }
 
 struct Shared {
-    runtime: Runtime,
+    runs: Runs,
     queue: Arc<dyn Queue>,
-    workflows: Registry,
     options: Options,
-    letters: DeadLetters,
-    control: Control,
-    events: broadcast::Sender<Told>,
+    drive: Drive,
     status: watch::Sender<Status>,
     counts: Counts,
-    /// Held by the sweep of the letters: one at a time. When the queue's were last gone through.
+    /// Held by the sweep of the dead letters: one at a time. When the queue's were last reconciled.
     sweeping: Arc<Mutex<Option<Instant>>>,
     /// Held by the removal of old runs. When there were no more last.
     expiring: Arc<Mutex<Option<Instant>>>,
@@ -80,23 +72,14 @@ struct Shared {
 }
 
 impl Worker {
-    /// On this store and this queue, for these workflows.
-    pub fn new(
-        runtime: Runtime,
-        queue: Arc<dyn Queue>,
-        workflows: Registry,
-        options: Options,
-    ) -> Self {
-        let runtime = runtime.with_ttl(options.lease);
-        let letters = DeadLetters::new(runtime.clone(), queue.clone());
+    /// For the messages of this queue.
+    pub fn new(runs: Runs, queue: Arc<dyn Queue>, options: Options) -> Self {
+        let events = broadcast::Sender::new(MAX_EVENTS_BEHIND);
         let shared = Shared {
-            letters,
-            runtime,
+            runs: runs.with_lease(options.lease),
             queue,
-            workflows,
             options,
-            control: Control::default(),
-            events: broadcast::Sender::new(EVENTS),
+            drive: Drive { control: Control::default(), events },
             status: watch::Sender::new(Status::Taking),
             counts: Counts::default(),
             sweeping: Arc::default(),
@@ -116,7 +99,7 @@ impl Worker {
 
     /// The events of the runs it executes, from now on.
     pub fn events(&self) -> broadcast::Receiver<Told> {
-        self.shared.events.subscribe()
+        self.shared.drive.events.subscribe()
     }
 
     /// Whether it takes messages, as it changes.
@@ -201,12 +184,12 @@ impl Worker {
         for (head, slot) in self.due(free.len()).await.into_iter().zip(free) {
             let worker = self.clone();
             working.spawn(async move {
-                worker.look_after(head).await;
+                worker.take_up(head).await;
                 drop(slot);
             });
         }
         if let Ok(alone) = self.shared.sweeping.clone().try_lock_owned() {
-            working.spawn(self.clone().sweep_letters(alone));
+            working.spawn(self.clone().sweep_dead_letters(alone));
         }
         if let Some(age) = self.shared.options.retention
             && let Ok(alone) = self.shared.expiring.clone().try_lock_owned()
@@ -218,28 +201,13 @@ impl Worker {
         }
     }
 
-    async fn sweep_letters(self, mut last: OwnedMutexGuard<Option<Instant>>) {
-        self.shared.letters.deliver_late(SWEEP_LETTERS).await;
-        match self.shared.queue.depth().await {
-            Ok(depth) => metrics::depth(&depth),
-            Err(error) => tracing::debug!(%error, "the queue does not tell its depth"),
-        }
-        let every = jittered(self.shared.options.reconcile);
-        if last.is_none_or(|last| last.elapsed() >= every) {
-            *last = Some(Instant::now());
-            if let Err(fault) = self.shared.letters.reconcile().await {
-                tracing::warn!(%fault, "reconciling dead letters failed");
-            }
-        }
-    }
-
     async fn shut_down(&self, mut working: JoinSet<()>) {
         self.shared.status.send_replace(Status::Stopping);
-        self.shared.control.drain.cancel();
+        self.shared.drive.control.drain.cancel();
         let all = async { while working.join_next().await.is_some() {} };
         if timeout(self.shared.options.grace, all).await.is_err() {
             tracing::warn!(left = working.len(), "grace is over: what is left is cut short");
-            self.shared.control.cancel.cancel();
+            self.shared.drive.control.cancel.cancel();
             while working.join_next().await.is_some() {}
         }
     }
@@ -260,9 +228,10 @@ impl Worker {
         if *self.shared.status.borrow() == Status::Taking {
             return true;
         }
-        let (mut wait, longest) = AGAIN;
+        let (mut wait, longest) = RETRY_WAIT;
         let began = Instant::now();
-        while let Err(why) = self.probe().await {
+        let probe = Probe::new(self.shared.runs.clone(), self.shared.queue.clone());
+        while let Err(why) = probe.check().await {
             tracing::warn!(%why, "paused");
             self.shared.status.send_replace(Status::Paused(why));
             if stop.run_until_cancelled(sleep(jittered(wait))).await.is_none() {
@@ -279,13 +248,4 @@ impl Worker {
         self.shared.status.send_replace(Status::Taking);
         true
     }
-
-    async fn probe(&self) -> Result<(), String> {
-        let Shared { runtime, queue, .. } = &*self.shared;
-        let (store, queue) = tokio::join!(reach::store(runtime), reach::queue(&**queue));
-        store.and(queue)
-    }
 }
-
-/// Letters a sweep looks at, at most.
-const SWEEP_LETTERS: usize = 100;

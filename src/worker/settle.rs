@@ -1,5 +1,5 @@
-//! From what happened to durable outcomes: the run settled, the letter written and confirmed, then
-//! the message.
+//! From an outcome to a durable one: the run settled, the dead letter written and confirmed, then the
+//! message.
 
 use std::{
     collections::BTreeMap,
@@ -12,19 +12,25 @@ use tracing::{Instrument as _, field::Empty};
 
 use super::{
     Worker,
-    disposition::{Disposition, ForRun, Happened, SOON, decide},
-    letters::{letter_of_message, letter_of_run},
+    dead_letters::letter_about,
+    disposition::{Action, Disposition, HAND_BACK_WAIT, decide},
     metrics,
-    work::{Held, Worked, trace_of},
+    work::without_replay,
 };
 use crate::{
-    base::{Fault, Result, TraceContext},
-    graph::{
-        ClaimHow, Envelope, Failure, Head, Meta, Outcome, RunStatus, Stop,
-        store::{Claimed, HeadChange, Lease, Letter, LetterReason},
-    },
+    base::{Fault, Result, Timestamp, TraceContext},
+    graph::{Envelope, Failure, store::Letter},
     queue::{Delivery, Message, Settled, Settlement},
+    runs::{Outcome, UnsettledRun, WorkResult},
 };
+
+/// The message that brought work: a delivery's, or the wake-up that a sweep stands for.
+pub(super) struct Origin<'a> {
+    pub(super) message: &'a Message,
+    /// How often it was delivered.
+    pub(super) deliveries: u32,
+    pub(super) enqueued_at: Timestamp,
+}
 
 /// How many messages and runs were settled, by outcome.
 #[derive(Debug, Default)]
@@ -42,25 +48,28 @@ impl Counts {
 }
 
 impl Worker {
-    /// Sees one message through, keeping it in hand meanwhile.
+    /// Works on one message and settles it, keeping it in hand meanwhile.
     pub(super) async fn handle(&self, delivery: Delivery) {
-        let trace = trace_of(&delivery.message);
+        let trace: Option<TraceContext> =
+            delivery.message.header(TraceContext::HEADER).and_then(|trace| trace.parse().ok());
         let trace_id = trace.as_ref().map(TraceContext::trace_id);
         let span = tracing::info_span!("message", trace_id, run = Empty, workflow = Empty);
         let in_hand = metrics::in_hand();
-        let age = self.shared.runtime.clock.now().since(delivery.enqueued_at);
+        let age = self.shared.runs.now().since(delivery.enqueued_at);
         metrics::received(age, delivery.deliveries);
-        self.see_through(delivery).instrument(span).await;
+        self.work_and_settle(delivery).instrument(span).await;
         drop(in_hand);
     }
 
-    async fn see_through(&self, delivery: Delivery) {
+    async fn work_and_settle(&self, delivery: Delivery) {
         // A task of its own: reading a large message must not keep it from being extended.
         let keeping =
             AbortOnDropHandle::new(tokio::spawn(keep(delivery.clone()).in_current_span()));
-        let worked = self.work(&delivery).await;
-        let outcome = outcome(&worked.happened);
-        let settlement = self.settle(worked, Some(&delivery)).await;
+        let result = self.work(&delivery).await;
+        let outcome = result.outcome.as_str();
+        let Delivery { message, deliveries, enqueued_at, .. } = &delivery;
+        let origin = Origin { message, deliveries: *deliveries, enqueued_at: *enqueued_at };
+        let settlement = self.settle(result, &origin).await;
         drop(keeping);
         match delivery.settle(settlement).await {
             Ok(Settled::Done) => metrics::settled(outcome, settlement),
@@ -72,132 +81,63 @@ impl Worker {
     }
 
     /// Makes everything durable that must be before the message is settled; answers how that is.
-    pub(super) async fn settle(&self, worked: Worked, delivery: Option<&Delivery>) -> Settlement {
-        let mut disposition = decide(&worked.happened, &self.shared.options);
-        log(&worked, &disposition);
-        self.shared.counts.add(outcome(&worked.happened));
-        let pause = disposition.pause.then(|| worked.error.clone());
-        let letter = disposition.letter;
-        if let Err(fault) = self.carry_out(worked, &disposition, delivery).await {
+    pub(super) async fn settle(&self, result: WorkResult, origin: &Origin<'_>) -> Settlement {
+        let Disposition { message, action, pause } = decide(&result.outcome, &self.shared.options);
+        log(&result, &action, message);
+        self.shared.counts.add(result.outcome.as_str());
+        let why = result.error.clone();
+        if let Err(fault) = self.carry_out(result, &action, origin).await {
             tracing::warn!(%fault, "an outcome could not be recorded; the message goes back");
             self.pause(&fault.message);
-            disposition.message = Settlement::HandBack;
-        } else {
-            letter.into_iter().for_each(metrics::dead_letter);
-            pause.into_iter().for_each(|why| self.pause(&why));
+            return Settlement::HandBack;
         }
-        disposition.message
+        if let Action::GiveUp(reason) = action {
+            metrics::dead_letter(reason);
+        }
+        if pause {
+            self.pause(&why);
+        }
+        message
     }
 
+    /// Does with the run, or with the message that came to none, what the table says.
     async fn carry_out(
         &self,
-        worked: Worked,
-        disposition: &Disposition,
-        delivery: Option<&Delivery>,
+        result: WorkResult,
+        action: &Action,
+        origin: &Origin<'_>,
     ) -> Result<()> {
-        let Worked { happened, error, workflow, run } = worked;
-        let failure = match happened {
-            Happened::Failed { failure, .. } => failure,
-            _ => Failure { step: 0, node: None, fault: Fault::permanent(error.clone()) },
-        };
-        match (run, &disposition.run, disposition.letter) {
-            (_, ForRun::Nothing, None) => Ok(()),
-            (Some(Held::Ran(run, mut ran)), ForRun::Fail, Some(reason)) => {
-                let letter = letter_of_run(
-                    (&run, ran.letters()),
-                    reason,
-                    (&failure, workflow),
-                    (ran.executions() + 1, ran.started_at(), self.shared.runtime.clock.now()),
-                    ran.envelope(),
-                );
-                ran.fail(&failure, Some(letter.clone())).await.map_err(lost)?;
-                self.shared.letters.deliver(&letter).await?;
-                ran.confirm_letter(&letter.id).await.map_err(lost)
-            }
-            (Some(Held::Ran(_, mut ran)), ForRun::RetryAfter(wait), _) => {
-                let at = self.shared.runtime.clock.now().plus(*wait);
-                ran.retry_later(&failure, at).await.map_err(lost)
-            }
-            (Some(Held::Ran(_, mut ran)), _, _) => {
-                let at = self.shared.runtime.clock.now().plus(SOON);
-                ran.hand_back(&failure, at).await.map_err(lost)
-            }
-            (Some(Held::Raw(lease, head)), ForRun::Fail, Some(reason)) => {
-                self.bury(lease, *head, &failure, reason, delivery).await
-            }
-            (Some(Held::Free(head)), ForRun::Fail, Some(reason)) => {
-                let runtime = &self.shared.runtime;
-                let how = ClaimHow { early: true, reopen: false };
-                match runtime.claim(&head.id, how).await? {
-                    Claimed::Yours(lease, head) => {
-                        self.bury(lease, *head, &failure, reason, delivery).await
-                    }
-                    _ => Ok(()),
+        let WorkResult { outcome, error, workflow, run } = result;
+        let Some(run) = run else {
+            return match action {
+                Action::Nothing => Ok(()),
+                Action::GiveUp(reason) => {
+                    let now = self.shared.runs.now();
+                    let letter = Letter { workflow, ..letter_about(origin, *reason, error, now) };
+                    self.shared.runs.record_dead_letter(&letter).await
                 }
+                Action::RetryAfter(_) | Action::HandBack | Action::AwaitVersion(_) => {
+                    Err(Fault::permanent(format!("no run was claimed that could go on: {error}")))
+                }
+            };
+        };
+        let failure = match outcome {
+            Outcome::Failed { failure, .. } => failure,
+            _ => Failure { step: 0, node: None, fault: Fault::permanent(error) },
+        };
+        let runs = &self.shared.runs;
+        match action {
+            Action::Nothing | Action::HandBack => {
+                runs.give_back(run, &failure, HAND_BACK_WAIT, false).await
             }
-            (_, _, Some(reason)) => match delivery {
-                Some(delivery) => self.letter_alone(delivery, reason, (error, workflow)).await,
-                None => Ok(()),
-            },
-            (_, _, None) => Ok(()),
+            Action::AwaitVersion(wait) => runs.await_version(run, *wait).await,
+            Action::RetryAfter(wait) => runs.give_back(run, &failure, *wait, true).await,
+            Action::GiveUp(reason) => {
+                let Origin { message, .. } = origin;
+                let message = Envelope::of(without_replay(message), &message.body);
+                runs.fail_with_dead_letter(run, &failure, *reason, message).await
+            }
         }
-    }
-
-    /// Ends a run whose workflow this worker cannot read, with a letter.
-    async fn bury(
-        &self,
-        lease: Lease,
-        head: Head,
-        failure: &Failure,
-        reason: LetterReason,
-        delivery: Option<&Delivery>,
-    ) -> Result<()> {
-        let runtime = &self.shared.runtime;
-        let envelope = delivery.map(|delivery| Envelope {
-            headers: delivery.message.headers.clone(),
-            body: String::from_utf8_lossy(&delivery.message.body).into_owned(),
-            trace: None,
-        });
-        let number = usize::try_from(head.version).unwrap_or(usize::MAX);
-        let letter = letter_of_run(
-            (&head.id, number),
-            reason,
-            (failure, Some(head.workflow.clone())),
-            (head.executions + 1, head.created_at, runtime.clock.now()),
-            envelope,
-        );
-        let metas = [
-            Meta::Finished { outcome: Outcome::Failed(failure.clone()) },
-            Meta::Letter { id: letter.id.clone() },
-        ];
-        let change = HeadChange {
-            status: RunStatus::Failed,
-            not_before: None,
-            waiting: None,
-            executions: head.executions + 1,
-            active: head.active,
-            error: Some(failure.fault.to_string()),
-        };
-        runtime.note((&lease, &head), &metas, change, Some(letter.clone()), false).await?;
-        self.shared.letters.deliver(&letter).await
-    }
-
-    /// A letter about a message that never came to a run.
-    async fn letter_alone(
-        &self,
-        delivery: &Delivery,
-        reason: LetterReason,
-        (error, workflow): (String, Option<String>),
-    ) -> Result<()> {
-        let now = self.shared.runtime.clock.now();
-        let letter = Letter {
-            workflow,
-            executions: delivery.deliveries,
-            first_at: delivery.enqueued_at,
-            ..letter_of_message(&delivery.message, reason, error, now)
-        };
-        self.shared.runtime.store.put_letter(letter.clone()).await?;
-        self.shared.letters.deliver(&letter).await
     }
 }
 
@@ -211,47 +151,15 @@ async fn keep(delivery: Delivery) {
     }
 }
 
-/// The original message of a letter, for the queue.
-pub(super) fn message_of(letter: &Letter) -> Message {
-    Message { headers: letter.headers.clone(), body: letter.payload.clone() }
-}
-
-/// The store did not take an outcome: what was fenced is another's business, the rest an outage.
-fn lost(stop: Stop) -> Fault {
-    match stop {
-        Stop::StoreLost(fault) => fault,
-        other => Fault::transient(format!("the run was lost before it was settled ({other:?})")),
-    }
-}
-
-fn outcome(happened: &Happened) -> &'static str {
-    match happened {
-        Happened::Done => "done",
-        Happened::Parked => "parked",
-        Happened::Failed { .. } => "failed",
-        Happened::NotAdmitted { .. } => "not_admitted",
-        Happened::Unreachable => "unreachable",
-        Happened::Undecodable => "undecodable",
-        Happened::UnknownWorkflow => "unknown_workflow",
-        Happened::UnknownVersion { .. } => "unknown_version",
-        Happened::Held { .. } => "held",
-        Happened::Early { .. } => "early",
-        Happened::LeaseLost => "lease_lost",
-        Happened::Stopping => "stopping",
-    }
-}
-
-fn log(worked: &Worked, disposition: &Disposition) {
-    let outcome = outcome(&worked.happened);
-    let (error, how) = (&worked.error, &disposition.message);
-    let run = match &worked.run {
-        Some(Held::Ran(run, _)) => run.to_string(),
-        Some(Held::Raw(_, head) | Held::Free(head)) => head.id.to_string(),
-        None => String::new(),
-    };
-    match disposition.letter {
-        Some(reason) => tracing::error!(outcome, run, error, ?reason, "given up"),
-        None if !error.is_empty() => tracing::warn!(outcome, run, error, ?how, "put off"),
-        None => tracing::info!(outcome, ?how, "settled"),
+fn log(result: &WorkResult, action: &Action, message: Settlement) {
+    let (outcome, error) = (result.outcome.as_str(), &result.error);
+    let run = result.run.as_ref().map(UnsettledRun::id).map(ToString::to_string);
+    let run = run.unwrap_or_default();
+    match action {
+        Action::GiveUp(reason) => tracing::error!(outcome, run, error, ?reason, "given up"),
+        _ if !error.is_empty() => {
+            tracing::warn!(outcome, run, error, how = ?message, "put off");
+        }
+        _ => tracing::info!(outcome, how = ?message, "settled"),
     }
 }

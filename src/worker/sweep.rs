@@ -1,5 +1,5 @@
-//! Runs nobody looks after: their message was lost, their worker died, or their time has come. And
-//! runs nobody asks for any more: retention.
+//! Runs that no message brings: it was lost, their worker died, or their time has come. And runs
+//! nobody asks for any more: retention.
 
 use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError},
@@ -9,15 +9,20 @@ use std::{
 use tokio::{sync::OwnedMutexGuard, time::Instant};
 use tracing::{Instrument as _, field::Empty};
 
-use super::{Worker, disposition::Happened, metrics, reach::jittered};
-use crate::{base::key_value::KeyValueStore, graph::Head};
+use super::{Worker, metrics, probe::jittered, settle::Origin};
+use crate::{
+    base::key_value::KeyValueStore,
+    graph::Head,
+    queue::Decoded,
+    runs::{Outcome, Request},
+};
 
 /// Runs that are removed in one step, and steps in one go: removing must not hold up what is
 /// written meanwhile, nor a worker that is to stop.
-const STEP: usize = 100;
-const STEPS: usize = 100;
-/// How often to look for what has outlived its retention, at least and at most.
-const EVERY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(600));
+const RUNS_PER_STEP: usize = 100;
+const MAX_STEPS: usize = 100;
+/// How often to remove what has outlived its retention: the shortest and the longest interval.
+const EXPIRY_INTERVAL: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(600));
 
 /// How often what has expired is removed from the key-value store: nobody can see it any more.
 const KEY_VALUE_SWEEP_INTERVAL: Duration = Duration::from_secs(600);
@@ -53,10 +58,10 @@ impl KeyValues {
 }
 
 impl Worker {
-    /// Runs to look after, at most so many.
+    /// Runs to take up, at most so many.
     pub(super) async fn due(&self, limit: usize) -> Vec<Head> {
         let margin = self.shared.options.sweep_margin;
-        match self.shared.runtime.store.due(margin, limit).await {
+        match self.shared.runs.store().due(margin, limit).await {
             Ok(heads) => heads,
             Err(error) => {
                 tracing::warn!(%error, "looking for runs that are due failed");
@@ -66,10 +71,10 @@ impl Worker {
         }
     }
 
-    /// Sees one of them through, without a message.
-    pub(super) async fn look_after(&self, head: Head) {
+    /// Works on one of them as if a wake-up had come for it.
+    pub(super) async fn take_up(&self, head: Head) {
         let span = tracing::info_span!("sweep", run = Empty, workflow = Empty);
-        self.see_after(head).instrument(span).await;
+        self.take_up_in_span(head).instrument(span).await;
     }
 
     /// Removes runs that have ended and not changed for `age`, by the store's clock. `last` is held
@@ -77,21 +82,21 @@ impl Worker {
     /// others have not.
     pub(super) async fn expire(self, age: Duration, mut last: OwnedMutexGuard<Option<Instant>>) {
         // So often that nothing stays much longer than it should.
-        let every = jittered((age / 10).clamp(EVERY.0, EVERY.1));
+        let every = jittered((age / 10).clamp(EXPIRY_INTERVAL.0, EXPIRY_INTERVAL.1));
         if last.is_some_and(|last| last.elapsed() < every) {
             return;
         }
         let mut gone = 0;
-        for _ in 0..STEPS {
-            if self.shared.control.drain.is_cancelled() {
+        for _ in 0..MAX_STEPS {
+            if self.shared.drive.control.drain.is_cancelled() {
                 break;
             }
-            let step = self.shared.runtime.store.expire(age, STEP).await;
+            let step = self.shared.runs.store().expire(age, RUNS_PER_STEP).await;
             let step = step.inspect_err(|error| tracing::warn!(%error, "removing old runs failed"));
             let removed = step.unwrap_or_default();
             metrics::expired(removed);
             gone += removed;
-            if removed < STEP as u64 {
+            if removed < RUNS_PER_STEP as u64 {
                 // There are no more for now.
                 *last = Some(Instant::now());
                 break;
@@ -102,13 +107,16 @@ impl Worker {
         }
     }
 
-    async fn see_after(&self, head: Head) {
+    async fn take_up_in_span(&self, head: Head) {
         tracing::info!(run = %head.id, status = %head.status, "the sweep takes up a run");
-        let worked = self.take_up(head, None).await;
-        if matches!(worked.happened, Happened::Held { .. } | Happened::Early { .. }) {
+        let message = Decoded::wake_message(head.id.as_str());
+        let result =
+            self.shared.runs.work(Request::Run(Box::new(head)), None, &self.shared.drive).await;
+        if matches!(result.outcome, Outcome::LeaseHeld { .. } | Outcome::Early { .. }) {
             // Another worker was faster.
             return;
         }
-        self.settle(worked, None).await;
+        let enqueued_at = self.shared.runs.now();
+        self.settle(result, &Origin { message: &message, deliveries: 1, enqueued_at }).await;
     }
 }

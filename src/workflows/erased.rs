@@ -68,7 +68,7 @@ pub struct Inspected {
 
 /// An execution without its types. See [`Ran`].
 #[async_trait]
-pub trait AnyRan: Send {
+pub trait EndedExecution: Send {
     /// How it ended.
     fn stop(&self) -> &Stop;
     /// The state as JSON, sensitive fields included.
@@ -94,7 +94,7 @@ pub trait AnyRan: Send {
 }
 
 #[async_trait]
-impl<S: State> AnyRan for Ran<S> {
+impl<S: State> EndedExecution for Ran<S> {
     fn stop(&self) -> &Stop {
         &self.stop
     }
@@ -181,7 +181,7 @@ pub trait AnyWorkflow: Send + Sync + 'static {
         runtime: &Runtime,
         held: Held,
         options: Options,
-    ) -> Result<Box<dyn AnyRan>>;
+    ) -> Result<Box<dyn EndedExecution>>;
 
     /// A look at a run.
     ///
@@ -291,7 +291,7 @@ impl<W: Workflow> AnyWorkflow for Bound<W> {
         runtime: &Runtime,
         held: Held,
         options: Options,
-    ) -> Result<Box<dyn AnyRan>> {
+    ) -> Result<Box<dyn EndedExecution>> {
         let execute = Execute {
             versions: self.versions(),
             events: options.events,

@@ -17,7 +17,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use async_trait::async_trait;
 use serde_json::value::RawValue;
 
-pub use self::erased::{AnyRan, AnyWorkflow, Asked, Bound, Inspected, Options};
+pub use self::erased::{AnyWorkflow, Asked, Bound, EndedExecution, Inspected, Options};
 use crate::{
     base::{Fault, Result, invalid_input},
     graph::{Graph, GraphError, State},
@@ -173,8 +173,12 @@ impl Registry {
         if shown == value { as_it_is() } else { shown.to_string() }
     }
 
-    /// The workflows that want to see this kind of event.
-    pub fn interested(&self, event: &str) -> impl Iterator<Item = &Arc<dyn AnyWorkflow>> {
-        self.workflows.values().filter(move |workflow| workflow.events().contains(&event))
+    /// The workflows that want to see this event of the forge.
+    pub fn interested(&self, event: &Event) -> impl Iterator<Item = &Arc<dyn AnyWorkflow>> {
+        let wants = move |workflow: &&Arc<dyn AnyWorkflow>| match event {
+            Event::Webhook { event, .. } => workflow.events().contains(&&**event),
+            Event::Job { .. } => false,
+        };
+        self.workflows.values().filter(wants)
     }
 }

@@ -11,18 +11,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json, value::to_raw_value};
 use tokio::sync::broadcast;
 use verdict::{
-    base::{Clock, Result, TraceContext},
+    app::QueueNotifier,
+    base::{Clock, Result},
     checkpoint::Memory,
     db::{Sqlite, SqliteOptions},
     graph::{
-        Context, END, Events, Graph, GraphBuilder, GraphError, Held, NodeError, RunId, Runtime,
-        State, Stop, Store,
+        Context, END, Envelope, Events, Graph, GraphBuilder, GraphError, Held, NodeError, RunId,
+        Runtime, State, Stop, Store,
     },
-    queue::{
-        Job,
-        embedded::{Embedded, Options as QueueOptions},
-    },
-    worker::Submit,
+    queue::embedded::{Embedded, Options as QueueOptions},
+    runs::Runs,
     workflows::{
         Admission, AnyWorkflow, Bound, Event, Options, Registry, Start, Workflow, read_input,
     },
@@ -195,10 +193,11 @@ async fn refusals_and_letters_keep_it_to_themselves() {
     let store: Arc<dyn Store> = Arc::new(Memory::new(Clock::system()));
     let runtime = Runtime::new(store, Clock::system(), "test");
     let queue = Arc::new(Embedded::open(db, QueueOptions::default()));
-    let submit = Submit::new(runtime, queue, workflows.clone());
+    let notifier = Arc::new(QueueNotifier::new(queue));
+    let runs = Runs::new(runtime, workflows.clone(), notifier);
     let input = to_raw_value(&json!({"name": "front", "pin": "x", "tries": SECRET})).unwrap();
-    let job = Job { workflow: "vault".into(), input, key: None };
-    let refused = submit.submit(job, &TraceContext::generate()).await.unwrap_err().to_string();
+    let job = (input.into(), "k".to_owned());
+    let refused = runs.submit("vault", job, Envelope::default()).await.unwrap_err().to_string();
     let why = "the input does not fit workflow `vault`: invalid type: string, expected u32";
     assert!(refused.starts_with(why), "{refused}");
     clean("refusal", &refused);

@@ -279,6 +279,14 @@ pub struct Envelope {
     pub trace: Option<TraceContext>,
 }
 
+impl Envelope {
+    /// The message with these headers and this body, which is UTF-8.
+    pub fn of(headers: BTreeMap<String, String>, body: &[u8]) -> Self {
+        let trace = headers.get(TraceContext::HEADER).and_then(|trace| trace.parse().ok());
+        Self { headers, body: String::from_utf8_lossy(body).into_owned(), trace }
+    }
+}
+
 /// One record, decoded.
 #[derive(Debug, Clone)]
 pub struct Record<U> {

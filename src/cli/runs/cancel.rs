@@ -1,7 +1,7 @@
 //! `verdict runs cancel`
 
-use super::{CliError, find};
-use crate::{app::App, graph::store::Cancelled};
+use super::CliError;
+use crate::app::App;
 
 /// Which run.
 #[derive(Debug, clap::Args)]
@@ -11,12 +11,5 @@ pub(in crate::cli) struct Args {
 }
 
 pub(super) async fn main(args: &Args, app: &App) -> Result<(), CliError> {
-    let head = find(app, &args.id).await?;
-    match app.runtime.cancel(&head.id, &app.runtime.owner).await? {
-        Cancelled::Done => Ok(()),
-        Cancelled::Final(status) => {
-            Err(CliError::usage(format!("run {} has ended ({status})", head.id)))
-        }
-        Cancelled::Missing => Err(CliError::usage(format!("there is no run {}", head.id))),
-    }
+    Ok(app.runs.cancel(&args.id).await?)
 }

@@ -4,14 +4,11 @@ use std::io::{IsTerminal, Write as _};
 
 use futures_util::{StreamExt as _, stream};
 
-use super::{
-    CliError, find,
-    narrow::{Narrow, Pages},
-};
+use super::CliError;
 use crate::{
     app::App,
-    base::Fault,
     graph::{RunId, RunStatus, store::Deleted},
+    runs::RunQuery,
 };
 
 /// Which runs: by id, by what they are, or all that have ended.
@@ -21,15 +18,14 @@ pub(in crate::cli) struct Args {
     #[arg(
         required_unless_present_any =
             ["all", "status", "waiting", "workflow", "subject", "older_than", "newer_than"],
-        conflicts_with_all =
-            ["all", "status", "waiting", "workflow", "subject", "older_than", "newer_than"],
+        conflicts_with_all = ["all", "status", "waiting", "workflow", "subject", "older_than", "newer_than"],
     )]
     ids: Vec<String>,
     /// Every run that has ended.
     #[arg(long)]
     all: bool,
     #[command(flatten)]
-    narrow: Narrow,
+    query: RunQuery,
     /// Also runs that have not ended, and runs that a worker holds: it stops at its next record.
     #[arg(long)]
     force: bool,
@@ -53,7 +49,7 @@ pub(super) async fn main(args: &Args, app: &App) -> Result<(), CliError> {
     }
     let delete = |run: &RunId| {
         let run = run.clone();
-        async move { (delete(app, &run, args.force).await, run) }
+        async move { (app.runs.delete(&run, args.force).await, run) }
     };
     let mut answers = stream::iter(&runs).map(delete).buffered(SIDE_BY_SIDE);
     let mut spared = Vec::new();
@@ -77,7 +73,7 @@ pub(super) async fn main(args: &Args, app: &App) -> Result<(), CliError> {
 async fn named(args: &Args, app: &App) -> Result<Vec<RunId>, CliError> {
     let mut runs = Vec::new();
     for id in &args.ids {
-        let run = find(app, id).await?.id;
+        let run = app.runs.find(id).await?.id;
         if !runs.contains(&run) {
             runs.push(run);
         }
@@ -87,21 +83,21 @@ async fn named(args: &Args, app: &App) -> Result<Vec<RunId>, CliError> {
 
 /// Unless forced, of what fits only runs that have ended.
 async fn fitting(args: &Args, app: &App) -> Result<Vec<RunId>, CliError> {
-    let mut narrow = args.narrow.clone();
+    let mut query = args.query.clone();
     if !args.force {
-        if let Some(status) = narrow.status.iter().find(|status| !status.is_final()) {
+        if let Some(status) = query.status.iter().find(|status| !status.is_final()) {
             let message = format!("runs that are {status} are deleted with --force only");
             return Err(CliError::usage(message));
         }
-        if let Some(what) = narrow.waiting.first() {
+        if let Some(what) = query.waiting.first() {
             let message = format!("runs that wait for a {what} are deleted with --force only");
             return Err(CliError::usage(message));
         }
-        if narrow.status.is_empty() {
-            narrow.status = RunStatus::ALL.into_iter().filter(|one| one.is_final()).collect();
+        if query.status.is_empty() {
+            query.status = RunStatus::ALL.into_iter().filter(|one| one.is_final()).collect();
         }
     }
-    let mut pages = Pages::new(app, &narrow, usize::MAX, None);
+    let mut pages = app.runs.list(query);
     let mut runs = Vec::new();
     while let Some(page) = pages.next().await? {
         runs.extend(page.into_iter().map(|head| head.id));
@@ -128,13 +124,4 @@ fn confirm(runs: usize) -> Result<(), CliError> {
         return Ok(());
     }
     Err(CliError::usage("nothing was deleted"))
-}
-
-async fn delete(app: &App, run: &RunId, force: bool) -> Result<Deleted, Fault> {
-    let store = &app.runtime.store;
-    if !force {
-        return Ok(store.delete_ended(run).await?);
-    }
-    let there = store.delete(run).await?;
-    Ok(if there { Deleted::Done } else { Deleted::Missing })
 }

@@ -1,6 +1,6 @@
 //! `verdict runs fork`
 
-use super::{CliError, found, output, wake};
+use super::{CliError, output};
 use crate::app::App;
 
 /// What to copy.
@@ -17,9 +17,6 @@ pub(in crate::cli) struct Args {
 }
 
 pub(super) async fn main(args: &Args, app: &App) -> Result<(), CliError> {
-    let (head, workflow) = found(app, &args.id).await?;
-    let fork = workflow.fork(&app.runtime, &head.id, args.from, args.publish).await;
-    let fork = fork.map_err(CliError::usage)?;
-    wake(app, &fork).await;
+    let fork = app.runs.fork(&args.id, args.from, args.publish).await?;
     output::print(fork.as_str())
 }

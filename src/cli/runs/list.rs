@@ -1,17 +1,18 @@
 //! `verdict runs list`
 
-use super::{
-    CliError, Format, find,
-    narrow::{Narrow, Pages},
-    output, row,
+use super::{CliError, Format, output};
+use crate::{
+    app::App,
+    base::Timestamp,
+    graph::Head,
+    runs::{Pages, RunQuery, views},
 };
-use crate::{app::App, base::Timestamp, graph::Head};
 
 /// Which runs, and how to print them.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
     #[command(flatten)]
-    narrow: Narrow,
+    query: RunQuery,
     /// At most so many [default: 50 as text, all as JSON].
     #[arg(long)]
     limit: Option<usize>,
@@ -25,20 +26,17 @@ pub(in crate::cli) struct Args {
 
 pub(super) async fn main(args: &Args, app: &App) -> Result<(), CliError> {
     let after = match &args.after {
-        Some(id) => Some(find(app, id).await?),
+        Some(id) => Some(app.runs.find(id).await?).map(|head| (head.created_at, head.id)),
         None => None,
     };
+    let query = RunQuery { after, limit: args.limit, ..args.query.clone() };
     match args.format {
-        Format::Json => {
-            let limit = args.limit.unwrap_or(usize::MAX);
-            let now = app.runtime.clock.now();
-            as_json(Pages::new(app, &args.narrow, limit, after.as_ref()), now).await
-        }
+        Format::Json => as_json(app.runs.list(query), app.runs.now()).await,
         Format::Text => {
             let limit = args.limit.unwrap_or(50);
             // One more, to see whether there are more.
-            let pages = Pages::new(app, &args.narrow, limit.saturating_add(1), after.as_ref());
-            as_text(pages, limit, app.runtime.clock.now()).await
+            let query = RunQuery { limit: Some(limit.saturating_add(1)), ..query };
+            as_text(app.runs.list(query).all().await?, limit, app.runs.now())
         }
     }
 }
@@ -47,17 +45,13 @@ async fn as_json(mut pages: Pages<'_>, now: Timestamp) -> Result<(), CliError> {
     let mut array = output::JsonArray::default();
     while let Some(page) = pages.next().await? {
         for head in &page {
-            array.item(&row(head, now))?;
+            array.item(&views::run(head, now))?;
         }
     }
     array.end()
 }
 
-async fn as_text(mut pages: Pages<'_>, limit: usize, now: Timestamp) -> Result<(), CliError> {
-    let mut heads = Vec::new();
-    while let Some(page) = pages.next().await? {
-        heads.extend(page);
-    }
+fn as_text(mut heads: Vec<Head>, limit: usize, now: Timestamp) -> Result<(), CliError> {
     let more = heads.len() > limit;
     heads.truncate(limit);
     let rows: Vec<_> = heads.iter().map(|head| cells(head, now)).collect();

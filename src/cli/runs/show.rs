@@ -1,9 +1,7 @@
 //! `verdict runs show`
 
-use serde_json::{Value, json};
-
-use super::{CliError, Format, found, output, row};
-use crate::{app::App, base::Timestamp, workflows::Inspected};
+use super::{CliError, Format, output};
+use crate::{app::App, base::Timestamp, runs::views, workflows::Inspected};
 
 /// Which run, as of when, and how to print it.
 #[derive(Debug, clap::Args)]
@@ -19,41 +17,14 @@ pub(in crate::cli) struct Args {
 }
 
 pub(super) async fn main(args: &Args, app: &App) -> Result<(), CliError> {
-    let (head, workflow) = found(app, &args.id).await?;
     if let Some(step) = args.step {
-        let state = workflow.checkpoint(&app.runtime, &head.id, step).await;
-        return output::print_json(&state.map_err(CliError::usage)?);
+        return output::print_json(&app.runs.state_after(&args.id, step).await?);
     }
-    let seen = workflow.inspect(&app.runtime, &head.id).await?;
+    let seen = app.runs.show(&args.id).await?;
     match args.format {
-        Format::Json => output::print_json(&as_json(&seen, app.runtime.clock.now())),
-        Format::Text => output::print(&as_text(&seen, app.runtime.clock.now())),
+        Format::Json => output::print_json(&views::run_details(&seen, app.runs.now())),
+        Format::Text => output::print(&as_text(&seen, app.runs.now())),
     }
-}
-
-fn as_json(seen: &Inspected, now: Timestamp) -> Value {
-    let mut value = row(&seen.head, now);
-    let pending = seen
-        .pending
-        .iter()
-        .map(|(index, node, waits)| json!({"index": index, "node": node, "waits": waits}));
-    let letters =
-        seen.letters.iter().map(|(id, confirmed)| json!({"id": id, "confirmed": confirmed}));
-    if let Value::Object(fields) = &mut value {
-        let more = [
-            ("version", json!(seen.head.workflow_version)),
-            ("not_before", json!(seen.head.not_before.map(|at| at.to_string()))),
-            ("owner", json!(seen.head.lease.as_ref().map(|lease| &lease.owner))),
-            ("pending", pending.collect()),
-            ("interrupts", json!(seen.interrupts)),
-            ("failures", json!(seen.failures)),
-            ("letters", letters.collect()),
-            ("timings", json!(seen.timings)),
-            ("state", seen.state.clone()),
-        ];
-        fields.extend(more.map(|(name, value)| (name.to_owned(), value)));
-    }
-    value
 }
 
 fn as_text(seen: &Inspected, now: Timestamp) -> String {

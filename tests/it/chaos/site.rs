@@ -17,9 +17,11 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 use verdict::{
+    app::QueueNotifier,
     db::Sqlite,
     graph::{Runtime, store::RunFilter},
     queue::Queue,
+    runs::Runs,
     worker::{Options, Status, Worker},
     workflows::{Bound, Registry},
 };
@@ -73,7 +75,9 @@ impl Site {
             ..Options::default()
         };
         let workflows = Registry::new().with(workflow);
-        let worker = Worker::new(self.runtime.clone(), queue.clone(), workflows, options);
+        let notifier = Arc::new(QueueNotifier::new(queue.clone()));
+        let runs = Runs::new(self.runtime.clone(), workflows, notifier);
+        let worker = Worker::new(runs, queue.clone(), options);
         let stop = CancellationToken::new();
         let task = tokio::spawn({
             let (worker, stop) = (worker.clone(), stop.clone());

@@ -10,7 +10,8 @@ use verdict::{
         store::{LetterReason, LetterState},
     },
     queue::{Decoded, Message, header},
-    worker::{Replayed, Status},
+    runs::Replayed,
+    worker::Status,
     workflows::Workflow,
 };
 

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use sqlx::{ConnectOptions, Connection, SqliteConnection, sqlite::SqliteConnectOptions};
 use tempfile::TempDir;
 use verdict::{
+    app::QueueNotifier,
     base::{Clock, Timestamp},
     checkpoint::SqliteStore,
     db::{Sqlite, SqliteOptions},
@@ -14,7 +15,8 @@ use verdict::{
         store::{Letter, LetterFilter, Store},
     },
     queue::{Message, Queue},
-    worker::{DeadLetters, Options, Replayed, Status, Worker},
+    runs::{Replayed, Runs},
+    worker::{Options, Status, Worker},
     workflows::{Bound, Registry},
 };
 
@@ -137,7 +139,9 @@ impl Site {
     pub async fn worker_for(&self, workflows: Registry) -> Hand {
         let queue = self.place.open().await;
         let options = self.options.clone();
-        let worker = Worker::new(self.runtime.clone(), queue.clone(), workflows, options);
+        let notifier = Arc::new(QueueNotifier::new(queue.clone()));
+        let runs = Runs::new(self.runtime.clone(), workflows, notifier);
+        let worker = Worker::new(runs, queue.clone(), options);
         Hand { working: Working::start(worker), queue }
     }
 
@@ -195,18 +199,19 @@ impl Site {
         self.store.letter(&letter.id).await.unwrap().unwrap()
     }
 
-    pub fn dead_letters(&self) -> DeadLetters {
-        DeadLetters::new(self.runtime.clone(), self.queue.clone())
+    pub fn driver(&self) -> Runs {
+        let notifier = Arc::new(QueueNotifier::new(self.queue.clone()));
+        Runs::new(self.runtime.clone(), self.registry(), notifier)
     }
 
     pub async fn replay(&self, letter: &str) -> Replayed {
-        let (answers, result) = self.dead_letters().replay(&[letter.to_owned()]).await;
+        let (answers, result) = self.driver().replay(&[letter.to_owned()]).await;
         result.unwrap();
         answers[0]
     }
 
     pub async fn discard(&self, letter: &str) -> Replayed {
-        let (answers, result) = self.dead_letters().discard(&[letter.to_owned()]).await;
+        let (answers, result) = self.driver().discard(&[letter.to_owned()]).await;
         result.unwrap();
         answers[0]
     }

@@ -125,7 +125,7 @@ fn adapters_are_for_app_and_some_rooms_give_types_only() {
         arrows(&[("src/cli/mod.rs", taken)]),
         ["src/cli/mod.rs:1: cli → workflows::find (only types may be imported)"]
     );
-    assert!(arrows(&[("src/worker/mod.rs", taken)]).is_empty());
+    assert!(arrows(&[("src/runs/mod.rs", taken)]).is_empty());
 }
 
 #[test]

@@ -8,6 +8,7 @@ use tempfile::TempDir;
 use tokio::{io::AsyncWriteExt, net::TcpStream};
 use tokio_util::sync::CancellationToken;
 use verdict::{
+    app::QueueNotifier,
     base::{Clock, Fault, Result},
     checkpoint::Memory,
     db::{Sqlite, SqliteOptions},
@@ -19,12 +20,12 @@ use verdict::{
         Decoded, Queue,
         embedded::{Embedded, Options},
     },
-    server::{Parts, Readiness, Server, ServerOptions},
-    worker::Submit,
+    runs::Runs,
+    server::{Api, Parts, ROUTES, Readiness, Routes, Server, ServerOptions},
     workflows::{Admission, Bound, Event, Registry, Start, Workflow, read_input},
 };
 
-use super::{Answer, HOST, JSON, ask, post};
+use super::{Answer, HOST, JSON, ask, get, listing, post};
 
 struct Door;
 
@@ -78,6 +79,11 @@ struct House {
 
 impl House {
     async fn new() -> Self {
+        Self::with(ROUTES).await
+    }
+
+    /// With these routes.
+    async fn with(routes: &[Routes]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("queue.db");
         let db = Sqlite::open(&file, SqliteOptions::default()).await.unwrap();
@@ -85,7 +91,8 @@ impl House {
         let store: Arc<dyn Store> = Arc::new(Memory::new(Clock::system()));
         let runtime = Runtime::new(store.clone(), Clock::system(), "house");
         let workflows = Registry::new().with(Bound::<Door>::new(()).unwrap());
-        let submit = Submit::new(runtime, queue.clone(), workflows);
+        let notifier = Arc::new(QueueNotifier::new(queue.clone()));
+        let runs = Runs::new(runtime, workflows, notifier);
         let options = ServerOptions {
             listen: ([127, 0, 0, 1], 0).into(),
             token: None,
@@ -95,7 +102,7 @@ impl House {
         let (address, stop) = (server.address(), CancellationToken::new());
         let parts = Parts {
             readiness: Readiness::new([]),
-            submit: Some(submit),
+            api: Some(Api { runs, routes: routes.to_vec() }),
             metrics: Arc::new(String::new),
         };
         tokio::spawn(server.run(parts, stop.clone()));
@@ -226,6 +233,28 @@ async fn what_is_no_job_is_refused_before_anybody_is_asked() {
     for kind in ["application/json; charset=utf-8", "application/vnd.verdict.job+json; version=1"] {
         let answer = house.sends(&[HOST, &format!("content-type: {kind}")], &good).await;
         assert_eq!(answer.status, 202, "{kind}: {answer:?}");
+    }
+}
+
+/// A route is one file and one line of the list; guard, limits and refusals are the server's.
+#[tokio::test]
+async fn a_route_more_is_a_file_and_a_line() {
+    let house = House::with(&[ROUTES, &[listing::routes]].concat()).await;
+    let posted = house.post(&json!({"workflow": "door", "input": "a", "key": "k"})).await;
+    let answer = get(house.address, "/api/listing").await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let listed = answer.json();
+    let [run] = &listed.as_array().unwrap()[..] else { panic!("{answer:?}") };
+    assert_eq!(run["id"], posted.json()["id"]);
+    assert_eq!((&run["workflow"], &run["key"]), (&json!("door"), &json!("k")));
+    for (line, host, status) in [
+        ("GET /api/listing", "host: elsewhere.example", 403),
+        ("POST /api/listing", HOST, 405),
+        ("GET /api/listings", HOST, 404),
+    ] {
+        let answer = ask(house.address, line, &[host], "").await;
+        assert_eq!(answer.status, status, "{answer:?}");
+        assert!(!answer.error().is_empty());
     }
 }
 

@@ -4,6 +4,7 @@ mod api;
 mod connections;
 mod doctor;
 mod guard;
+mod listing;
 mod probes;
 mod roles;
 mod wakeups;

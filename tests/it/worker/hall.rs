@@ -17,6 +17,7 @@ use tempfile::TempDir;
 use tokio::{sync::watch, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 use verdict::{
+    app::QueueNotifier,
     base::{Clock, Fault, ManualClock, Result, Timestamp, key_value::KeyValueStore},
     checkpoint::SqliteStore,
     db::{Sqlite, SqliteOptions},
@@ -30,7 +31,8 @@ use verdict::{
         embedded::{self, Embedded},
         header, peek_dead,
     },
-    worker::{DeadLetters, Options, Replayed, Status, Worker},
+    runs::{Replayed, Runs},
+    worker::{Options, Status, Worker},
     workflows::{Admission, Bound, Event, Registry, Start, Workflow, read_input},
 };
 
@@ -290,22 +292,21 @@ impl Hall {
         Registry::new().with(Bound::<Play>::new(self.stage.clone()).unwrap())
     }
 
-    pub fn letters(&self) -> DeadLetters {
-        DeadLetters::new(self.runtime.clone(), self.queue.clone())
+    pub fn driver(&self) -> Runs {
+        let notifier = Arc::new(QueueNotifier::new(self.queue.clone()));
+        Runs::new(self.runtime.clone(), self.registry(), notifier)
     }
 
     /// A worker at work.
     pub fn worker(&self) -> Working {
         let queue: Arc<dyn Queue> = self.queue.clone();
-        let options = self.options.clone();
-        Working::start(Worker::new(self.runtime.clone(), queue, self.registry(), options))
+        Working::start(Worker::new(self.driver(), queue, self.options.clone()))
     }
 
     /// One that sweeps a key-value store, too.
     pub fn worker_beside(&self, key_values: Arc<dyn KeyValueStore>) -> Working {
         let queue: Arc<dyn Queue> = self.queue.clone();
-        let worker =
-            Worker::new(self.runtime.clone(), queue, self.registry(), self.options.clone());
+        let worker = Worker::new(self.driver(), queue, self.options.clone());
         Working::start(worker.with_key_values(key_values))
     }
 
@@ -353,13 +354,13 @@ impl Hall {
     }
 
     pub async fn replay(&self, letter: &str) -> Replayed {
-        let (answers, result) = self.letters().replay(&[letter.to_owned()]).await;
+        let (answers, result) = self.driver().replay(&[letter.to_owned()]).await;
         result.unwrap();
         answers[0]
     }
 
     pub async fn discard(&self, letter: &str) -> Replayed {
-        let (answers, result) = self.letters().discard(&[letter.to_owned()]).await;
+        let (answers, result) = self.driver().discard(&[letter.to_owned()]).await;
         result.unwrap();
         answers[0]
     }

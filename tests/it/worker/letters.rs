@@ -4,7 +4,7 @@ use verdict::{
     base::Fault,
     graph::{RunStatus, store::LetterState},
     queue::{Message, header},
-    worker::Replayed,
+    runs::Replayed,
 };
 
 use super::hall::{Act, Hall, part};

@@ -6,9 +6,10 @@ use verdict::{
     base::Fault,
     graph::{Failure, store::LetterReason},
     queue::Settlement::{Ack, HandBack, Later},
+    runs::Outcome,
     worker::{
         Options,
-        disposition::{Disposition, ForRun, Happened, decide},
+        disposition::{Action, Disposition, decide},
     },
 };
 
@@ -16,29 +17,33 @@ fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-fn failed(fault: Fault, executions: u32) -> Happened {
-    Happened::Failed { failure: Failure { step: 1, node: Some("n".into()), fault }, executions }
+fn failed(fault: Fault, executions: u32) -> Outcome {
+    Outcome::Failed { failure: Failure { step: 1, node: Some("n".into()), fault }, executions }
 }
 
-fn row(message: verdict::queue::Settlement, run: ForRun) -> Disposition {
-    Disposition { message, run, letter: None, pause: false }
+fn row(message: verdict::queue::Settlement, action: Action) -> Disposition {
+    Disposition { message, action, pause: false }
 }
 
-fn letter(reason: LetterReason, run: ForRun) -> Disposition {
-    Disposition { letter: Some(reason), ..row(Ack, run) }
+fn letter(reason: LetterReason) -> Disposition {
+    row(Ack, Action::GiveUp(reason))
+}
+
+fn awaits_version(wait: u64) -> Disposition {
+    row(Later(seconds(wait)), Action::AwaitVersion(seconds(wait)))
 }
 
 #[test]
 fn every_row_of_the_table() {
-    let refused = |fault, deliveries| Happened::NotAdmitted { fault, deliveries };
+    let refused = |fault, deliveries| Outcome::NotAdmitted { fault, deliveries };
     let transient = || Fault::transient("t");
-    let nothing = || ForRun::Nothing;
-    let pause = |message, run| Disposition { pause: true, ..row(message, run) };
-    let later = |s| row(Later(seconds(s)), ForRun::RetryAfter(seconds(s)));
-    let exhausted = || letter(LetterReason::AttemptsExhausted, ForRun::Fail);
+    let nothing = || Action::Nothing;
+    let pause = |message, action| Disposition { pause: true, ..row(message, action) };
+    let later = |s| row(Later(seconds(s)), Action::RetryAfter(seconds(s)));
+    let exhausted = || letter(LetterReason::AttemptsExhausted);
     let table = [
-        (Happened::Done, row(Ack, nothing())),
-        (Happened::Parked, row(Ack, nothing())),
+        (Outcome::Done, row(Ack, nothing())),
+        (Outcome::Parked, row(Ack, nothing())),
         // Transient: the waits grow, the last repeats; the fifth failure is the last.
         (failed(transient(), 0), later(10)),
         (failed(transient(), 1), later(60)),
@@ -52,30 +57,30 @@ fn every_row_of_the_table() {
         (failed(transient().after(seconds(90)), 0), later(90)),
         (failed(transient().after(seconds(1)), 0), later(10)),
         // An outage is nobody's failure, however often.
-        (failed(Fault::outage("o"), 0), pause(HandBack, ForRun::HandBack)),
-        (failed(Fault::outage("o"), 99), pause(HandBack, ForRun::HandBack)),
-        (failed(Fault::permanent("p"), 0), letter(LetterReason::Permanent, ForRun::Fail)),
-        (Happened::Unreachable, pause(HandBack, nothing())),
+        (failed(Fault::outage("o"), 0), pause(HandBack, Action::HandBack)),
+        (failed(Fault::outage("o"), 99), pause(HandBack, Action::HandBack)),
+        (failed(Fault::permanent("p"), 0), letter(LetterReason::Permanent)),
+        (Outcome::Unreachable, pause(HandBack, nothing())),
         (refused(transient(), 1), row(Later(seconds(10)), nothing())),
         (refused(transient(), 2), row(Later(seconds(60)), nothing())),
         (refused(transient().after(seconds(90)), 1), row(Later(seconds(90)), nothing())),
         (refused(Fault::outage("o"), 7), pause(HandBack, nothing())),
-        (refused(Fault::permanent("p"), 1), letter(LetterReason::Permanent, nothing())),
-        (Happened::Undecodable, letter(LetterReason::Undecodable, nothing())),
-        (Happened::UnknownWorkflow, letter(LetterReason::UnknownWorkflow, nothing())),
-        (Happened::UnknownVersion { since: seconds(0) }, row(Later(seconds(60)), nothing())),
-        (Happened::UnknownVersion { since: seconds(3599) }, row(Later(seconds(60)), nothing())),
+        (refused(Fault::permanent("p"), 1), letter(LetterReason::Permanent)),
+        (Outcome::Undecodable, letter(LetterReason::Undecodable)),
+        (Outcome::UnknownWorkflow, letter(LetterReason::UnknownWorkflow)),
+        (Outcome::UnknownVersion { since: seconds(0) }, awaits_version(60)),
+        (Outcome::UnknownVersion { since: seconds(3599) }, awaits_version(60)),
         (
-            Happened::UnknownVersion { since: seconds(3600) },
-            letter(LetterReason::UnsupportedVersion, ForRun::Fail),
+            Outcome::UnknownVersion { since: seconds(3600) },
+            letter(LetterReason::UnsupportedVersion),
         ),
-        (Happened::Held { left: seconds(7) }, row(Later(seconds(7)), nothing())),
-        (Happened::Held { left: seconds(700) }, row(Later(seconds(60)), nothing())),
-        (Happened::Early { left: seconds(700) }, row(Later(seconds(700)), nothing())),
-        (Happened::LeaseLost, row(Later(seconds(5)), nothing())),
-        (Happened::Stopping, row(HandBack, nothing())),
+        (Outcome::LeaseHeld { left: seconds(7) }, row(Later(seconds(7)), nothing())),
+        (Outcome::LeaseHeld { left: seconds(700) }, row(Later(seconds(60)), nothing())),
+        (Outcome::Early { left: seconds(700) }, row(Later(seconds(700)), nothing())),
+        (Outcome::LeaseLost, row(Later(seconds(5)), nothing())),
+        (Outcome::Stopping, row(HandBack, nothing())),
     ];
-    for (happened, wanted) in table {
-        assert_eq!(decide(&happened, &Options::default()), wanted, "{happened:?}");
+    for (outcome, wanted) in table {
+        assert_eq!(decide(&outcome, &Options::default()), wanted, "{outcome:?}");
     }
 }

@@ -12,8 +12,10 @@ use tempfile::TempDir;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 use verdict::{
+    app::QueueNotifier,
     graph::{RunStatus, Runtime, store::RunFilter},
     queue::{Queue, peek_dead},
+    runs::Runs,
     worker::{Options, Worker},
     workflows::{Bound, Registry},
 };
@@ -45,7 +47,9 @@ async fn work(folder: &Path) {
         sweep_margin: Duration::from_millis(300),
         ..Options::default()
     };
-    let worker = Worker::new(runtime, queue.clone(), Registry::new().with(workflow), options);
+    let notifier = Arc::new(QueueNotifier::new(queue.clone()));
+    let runs = Runs::new(runtime, Registry::new().with(workflow), notifier);
+    let worker = Worker::new(runs, queue.clone(), options);
     let stop = CancellationToken::new();
     let mut terminate =
         tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()).unwrap();

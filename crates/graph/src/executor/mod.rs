@@ -23,7 +23,6 @@ use super::{
     record::{Body, Failure, Meta, Outcome, Record},
     state::{State, redact},
     store::{RunStatus, StoredRecord},
-    waiting::Waiting,
 };
 use crate::base::{Clock, Fault, Timestamp};
 

@@ -92,11 +92,13 @@ impl Forge for HttpForge {
 impl Publisher for HttpForge {
     async fn publish(&self, context: &PublishContext, review: &Publication) -> Result<Published> {
         let comment = |c: &verdict::forge::Comment| json!({ "path": c.path, "lines": c.lines });
+        let findings: String = review.comments.iter().map(|c| c.in_summary.as_str()).collect();
+        let summary = [review.opening.as_str(), &findings, &review.closing].concat();
         let body = json!({
             "key": context.idempotency_key,
             "attempt": context.attempt,
             "verdict": review.verdict,
-            "summary": review.summary,
+            "summary": summary,
             "comments": review.comments.iter().map(comment).collect::<Vec<_>>(),
         });
         let path = format!("/changes/{}/reviews", review.target.repo);

@@ -3,11 +3,13 @@
 use std::sync::{Arc, Mutex};
 
 use verdict::{
+    app::QueueNotifier,
     base::Clock,
     checkpoint::{FirestoreOptions, FirestoreStore},
     graph::{Runtime, Store},
     queue::embedded::{Embedded, Options},
-    worker::Submit,
+    runs::Runs,
+    worker::Probe,
     workflows::Registry,
 };
 
@@ -34,7 +36,8 @@ async fn a_store_that_may_not_be_written_is_not_ready() {
     let db = machine.open().await;
     let queue = Arc::new(Embedded::open(db.clone(), Options::default()));
     let runtime = Runtime::new(store.clone(), Clock::system(), "gateway");
-    let submit = Submit::new(runtime, queue, Registry::new());
+    let notifier = Arc::new(QueueNotifier::new(queue.clone()));
+    let probe = Probe::new(Runs::new(runtime, Registry::new(), notifier), queue);
     let told = Arc::new(Mutex::new(None));
     let watching = {
         let told = told.clone();
@@ -43,7 +46,7 @@ async fn a_store_that_may_not_be_written_is_not_ready() {
                 *told.lock().unwrap() = Some(state);
             }
         };
-        tokio::spawn(async move { submit.watch(tell).await })
+        tokio::spawn(async move { probe.watch(tell).await })
     };
     let said = || told.lock().unwrap().clone();
     let why = eventually("it is looked at", async || said()).await.unwrap_err();

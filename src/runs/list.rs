@@ -1,11 +1,10 @@
-//! Which runs: what listing and deleting narrow by, and reading them page by page.
+//! Which runs there are, page by page.
 
 use std::time::Duration;
 
-use super::CliError;
+use super::{Error, Runs};
 use crate::{
-    app::App,
-    base::{Fault, Timestamp},
+    base::Timestamp,
     graph::{
         Head, RunId, RunStatus,
         store::{RunFilter, WaitingFor},
@@ -14,28 +13,34 @@ use crate::{
 
 /// Runs that fit every one of these.
 #[derive(Debug, Clone, Default, clap::Args)]
-pub(super) struct Narrow {
+pub struct RunQuery {
     /// Only with one of these statuses.
     #[arg(long, value_delimiter = ',')]
-    pub(super) status: Vec<RunStatus>,
+    pub status: Vec<RunStatus>,
     /// Only if it waits for one of these: person, time, limit, version, lease.
     #[arg(long, value_delimiter = ',', value_name = "WHAT")]
-    pub(super) waiting: Vec<WaitingFor>,
+    pub waiting: Vec<WaitingFor>,
     /// Only of this workflow.
     #[arg(long)]
-    pub(super) workflow: Option<String>,
+    pub workflow: Option<String>,
     /// Only about this subject.
     #[arg(long)]
-    pub(super) subject: Option<String>,
+    pub subject: Option<String>,
     /// Only if nothing has happened to it for longer than this: `90m`, `30d`.
     #[arg(long, value_name = "AGE", value_parser = humantime::parse_duration)]
-    pub(super) older_than: Option<Duration>,
+    pub older_than: Option<Duration>,
     /// Only if something has happened to it since: `90m`, `2d`.
     #[arg(long, value_name = "AGE", value_parser = humantime::parse_duration)]
-    pub(super) newer_than: Option<Duration>,
+    pub newer_than: Option<Duration>,
+    /// At most so many.
+    #[arg(skip)]
+    pub limit: Option<usize>,
+    /// Only runs behind the one of this time and id in the listing.
+    #[arg(skip)]
+    pub after: Option<(Timestamp, RunId)>,
 }
 
-impl Narrow {
+impl RunQuery {
     /// The part of it that is no field of the port's filter.
     fn fits(&self, head: &Head, now: Timestamp) -> bool {
         let age = now.since(head.updated_at);
@@ -48,48 +53,45 @@ impl Narrow {
 const PAGE: usize = 200;
 
 /// Runs that fit, the newest first. However many there are, one page is in memory.
-pub(super) struct Pages<'a> {
-    app: &'a App,
-    narrow: &'a Narrow,
+pub struct Pages<'a> {
+    runs: &'a Runs,
+    query: RunQuery,
     filter: RunFilter,
     left: usize,
     now: Timestamp,
     over: bool,
 }
 
-impl<'a> Pages<'a> {
-    /// At most `limit` of them, only those behind `after` in the listing.
-    pub(super) fn new(
-        app: &'a App,
-        narrow: &'a Narrow,
-        limit: usize,
-        after: Option<&Head>,
-    ) -> Self {
-        let now = app.runtime.clock.now();
-        let after = after.map(|head| (head.created_at, head.id.clone()));
+impl Runs {
+    /// The runs that fit.
+    pub fn list(&self, query: RunQuery) -> Pages<'_> {
+        let now = self.now();
         // What was made later has not stood still for as long.
-        let old = narrow.older_than.map(|age| (now.minus(age), RunId::last()));
+        let old = query.older_than.map(|age| (now.minus(age), RunId::last()));
+        let left = query.limit.unwrap_or(usize::MAX);
         let filter = RunFilter {
-            statuses: narrow.status.clone(),
-            waiting: narrow.waiting.clone(),
-            workflow: narrow.workflow.clone(),
-            subject: narrow.subject.clone(),
+            statuses: query.status.clone(),
+            waiting: query.waiting.clone(),
+            workflow: query.workflow.clone(),
+            subject: query.subject.clone(),
             id_prefix: None,
-            after: after.into_iter().chain(old).min(),
-            limit: PAGE.min(limit),
+            after: query.after.clone().into_iter().chain(old).min(),
+            limit: PAGE.min(left),
         };
-        Self { app, narrow, filter, left: limit, now, over: limit == 0 }
+        Pages { runs: self, query, filter, left, now, over: left == 0 }
     }
+}
 
+impl Pages<'_> {
     /// The next of them; `None` when there are no more.
-    pub(super) async fn next(&mut self) -> Result<Option<Vec<Head>>, CliError> {
+    pub async fn next(&mut self) -> Result<Option<Vec<Head>>, Error> {
         while !self.over {
-            let heads = self.app.runtime.store.list(&self.filter).await.map_err(Fault::from)?;
+            let heads = self.runs.store().list(&self.filter).await?;
             self.over = heads.len() < self.filter.limit;
             if let Some(last) = heads.last() {
                 self.filter.after = Some((last.created_at, last.id.clone()));
             }
-            let fits = heads.into_iter().filter(|head| self.narrow.fits(head, self.now));
+            let fits = heads.into_iter().filter(|head| self.query.fits(head, self.now));
             let page: Vec<_> = fits.take(self.left).collect();
             self.left -= page.len();
             self.over |= self.left == 0;
@@ -98,5 +100,14 @@ impl<'a> Pages<'a> {
             }
         }
         Ok(None)
+    }
+
+    /// All of them at once.
+    pub async fn all(mut self) -> Result<Vec<Head>, Error> {
+        let mut heads = Vec::new();
+        while let Some(page) = self.next().await? {
+            heads.extend(page);
+        }
+        Ok(heads)
     }
 }

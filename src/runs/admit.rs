@@ -1,0 +1,125 @@
+//! From an event to a run in the store: the one admission.
+
+use std::{sync::Arc, time::Duration};
+
+use serde_json::value::RawValue;
+use tokio::time::timeout;
+
+use super::{Error, Runs, metrics};
+use crate::{
+    base::{Fault, TraceContext},
+    graph::{Begun, Envelope, Head, RunId, RunStatus},
+    workflows::{Admission, AnyWorkflow, Event},
+};
+
+/// How long a queue may take over a wake-up before a sweep is left to find the run.
+const WAKE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Who executes a new run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ExecutedBy {
+    /// The caller, who claims it in the same step.
+    Caller,
+    /// Any worker: it is queued and due at once.
+    Workers,
+}
+
+/// What an event came to: a run, new or known; none, for a reason; or the end of a subject's runs.
+pub(super) enum Admitted {
+    Opened(Box<Begun>),
+    Ignored(String),
+    Cancel(String),
+}
+
+/// Why an event was not admitted: the workflow did not take it, or the store did not open the run.
+pub(super) enum AdmitError {
+    Refused(Fault),
+    Store(Fault),
+}
+
+impl Runs {
+    /// Asks the workflow what the event comes to, and opens the run, or finds it.
+    pub(super) async fn admit(
+        &self,
+        workflow: &Arc<dyn AnyWorkflow>,
+        event: &Event,
+        envelope: Option<Envelope>,
+        by: ExecutedBy,
+    ) -> Result<Admitted, AdmitError> {
+        let start = match workflow.admit(event).await.map_err(AdmitError::Refused)? {
+            Admission::Ignore { reason } => return Ok(Admitted::Ignored(reason)),
+            Admission::Cancel { subject } => return Ok(Admitted::Cancel(subject)),
+            Admission::Start(start) => start,
+        };
+        // Due from now on: without a time a sweep would never take it up.
+        let leave_until = (by == ExecutedBy::Workers).then(|| self.now());
+        let opened = workflow.open(&self.runtime, start, envelope, leave_until).await;
+        let begun = opened.map_err(AdmitError::Store)?;
+        for run in &begun.superseded {
+            tracing::info!(%run, by = %begun.head.id, "run superseded");
+        }
+        Ok(Admitted::Opened(Box::new(begun)))
+    }
+
+    /// The same for a job whose asker waits for the answer.
+    pub(super) async fn admit_job(
+        &self,
+        workflow: &Arc<dyn AnyWorkflow>,
+        (input, key): (Arc<RawValue>, String),
+        envelope: Option<Envelope>,
+        by: ExecutedBy,
+    ) -> Result<Begun, Error> {
+        match self.admit(workflow, &Event::Job { input, key }, envelope, by).await {
+            Ok(Admitted::Opened(begun)) => Ok(*begun),
+            Ok(Admitted::Ignored(reason)) => Err(Error::NoRun(reason)),
+            Ok(Admitted::Cancel(_)) => {
+                Err(Error::NoRun("the input asks for an end, not for a run".to_owned()))
+            }
+            Err(AdmitError::Refused(fault)) if !fault.is_transient() => {
+                Err(Error::Invalid(fault.message))
+            }
+            Err(AdmitError::Refused(fault) | AdmitError::Store(fault)) => Err(fault.into()),
+        }
+    }
+
+    /// Stores a run for the workers, then wakes one. A known key answers with the run there is.
+    /// `envelope` is the message that a queue would have brought: its dead letter sends that again.
+    ///
+    /// # Errors
+    /// When there is no run afterwards, with the reason. After [`Error::Unavailable`] there may be
+    /// one nonetheless; the same key finds it.
+    pub async fn submit(
+        &self,
+        workflow: &str,
+        job: (Arc<RawValue>, String),
+        envelope: Envelope,
+    ) -> Result<Head, Error> {
+        let trace = envelope.trace.clone();
+        let stored = match self.workflow(workflow) {
+            Ok(found) => self.admit_job(found, job, Some(envelope), ExecutedBy::Workers).await,
+            Err(unknown) => Err(unknown),
+        };
+        metrics::submitted(stored.as_ref().map(|begun| begun.created));
+        let Begun { head, created, .. } = stored?;
+        let (run, status) = (&head.id, head.status);
+        let trace_id = trace.as_ref().map(TraceContext::trace_id);
+        tracing::info!(%run, workflow, trace_id, %status, created, "run asked for");
+        // One that waits for its time is woken by the message or the sweep that knows of it.
+        let due = head.not_before.is_none_or(|at| at <= self.now());
+        if status == RunStatus::Queued && due {
+            self.wake(run, trace.as_ref()).await;
+        }
+        Ok(head)
+    }
+
+    /// Tells the workers that a run is due.
+    pub(super) async fn wake(&self, run: &RunId, trace: Option<&TraceContext>) {
+        let why = match timeout(WAKE_TIMEOUT, self.notifier.wake(run, trace)).await {
+            Ok(Ok(())) => return,
+            Ok(Err(fault)) => fault.message,
+            Err(_) => format!("no answer within {} s", WAKE_TIMEOUT.as_secs()),
+        };
+        metrics::wakeup_lost();
+        tracing::warn!(%run, why, "the queue did not take a wake-up; a sweep will find the run");
+    }
+}

@@ -1,0 +1,279 @@
+//! Dead letters: recorded in the store, published for who watches the queue, replayed and discarded by
+//! operators.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use super::{Error, Runs, settle::unchanged};
+use crate::{
+    base::{Result, Timestamp, hash_hex},
+    graph::{
+        ClaimHow, Envelope, Failure, Meta, RunId,
+        store::{
+            Claimed, Head, HeadChange, Lease, Letter, LetterFilter, LetterReason, LetterState,
+            RunStatus,
+        },
+    },
+};
+
+/// How long a letter without a run is left to the worker that has its message in hand.
+const MIN_PUBLISH_AGE: Duration = Duration::from_secs(60);
+
+/// What a replay or a discarding came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Replayed {
+    /// It was done.
+    Done,
+    /// It had this state before; nothing was done.
+    Before(LetterState),
+    /// There is no such letter.
+    Missing,
+}
+
+/// Dead letters that fit every one of these.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct LetterQuery {
+    /// Also those that were replayed or discarded.
+    #[arg(skip)]
+    pub settled: bool,
+    /// Given up for this reason: `permanent`, `undecodable`, …
+    #[arg(long)]
+    pub reason: Option<LetterReason>,
+    /// Of this workflow.
+    #[arg(long)]
+    pub workflow: Option<String>,
+    /// Last given up longer ago than this: `90m`, `2d`.
+    #[arg(long, value_name = "AGE", value_parser = humantime::parse_duration)]
+    pub older_than: Option<Duration>,
+    /// Last given up no longer ago than this.
+    #[arg(long, value_name = "AGE", value_parser = humantime::parse_duration)]
+    pub newer_than: Option<Duration>,
+}
+
+impl LetterQuery {
+    fn fits(&self, letter: &Letter, now: Timestamp) -> bool {
+        let age = now.since(letter.last_at);
+        self.reason.is_none_or(|reason| letter.reason == reason)
+            && self.workflow.as_ref().is_none_or(|name| letter.workflow.as_ref() == Some(name))
+            && self.older_than.is_none_or(|limit| age > limit)
+            && self.newer_than.is_none_or(|limit| age <= limit)
+    }
+}
+
+/// Who may publish a letter.
+enum Publisher {
+    /// This process, as the run's owner.
+    Us(Lease, Box<Head>),
+    /// Somebody else is about to.
+    Other,
+    /// Whoever comes.
+    Anyone,
+}
+
+impl Runs {
+    /// The dead letters that fit, the newest first, without their payloads.
+    pub async fn dead_letters(&self, query: &LetterQuery) -> Result<Vec<Letter>, Error> {
+        let state = (!query.settled).then_some(LetterState::Open);
+        let filter = LetterFilter { state, confirmed: None, limit: 0 };
+        let (mut letters, now) = (self.store().letters(&filter).await?, self.now());
+        letters.retain(|letter| query.fits(letter, now));
+        Ok(letters)
+    }
+
+    /// A dead letter, and its payload as people may read it.
+    pub async fn dead_letter(&self, id: &str) -> Result<(Letter, String), Error> {
+        let letter = self.store().letter(id).await?;
+        let letter = letter.ok_or_else(|| Error::NotFound(format!("there is no letter `{id}`")))?;
+        let payload = self.workflows.readable(letter.workflow.as_deref(), &letter.payload);
+        Ok((letter, payload))
+    }
+
+    /// Sends the letters' messages again; their runs, where they have one, go on at what failed.
+    /// Answers for each letter, in order.
+    ///
+    /// # Errors
+    /// If the store or the queue fails: for the letter it failed at, and for the rest nothing was
+    /// done. Doing it again is harmless.
+    pub async fn replay(&self, ids: &[String]) -> (Vec<Replayed>, Result<()>) {
+        self.close(ids, LetterState::Replayed).await
+    }
+
+    /// Puts the letters away. Answers for each letter, in order.
+    ///
+    /// # Errors
+    /// As [`Self::replay`].
+    pub async fn discard(&self, ids: &[String]) -> (Vec<Replayed>, Result<()>) {
+        self.close(ids, LetterState::Discarded).await
+    }
+
+    /// One letter after the other, then the queue's copies in one go: going through a broker's
+    /// dead letters costs as much for one as for all.
+    async fn close(&self, ids: &[String], to: LetterState) -> (Vec<Replayed>, Result<()>) {
+        let (mut answers, mut settled, mut result) = (Vec::new(), Vec::new(), Ok(()));
+        for id in ids {
+            let answer = match to {
+                LetterState::Replayed => self.resend(id).await,
+                _ => self.settle_letter(id, to).await,
+            };
+            match answer {
+                Ok(answer) => answers.push(answer),
+                Err(fault) => {
+                    result = Err(fault);
+                    break;
+                }
+            }
+            if answers.last() != Some(&Replayed::Missing) {
+                settled.push(id.clone());
+            }
+        }
+        if !settled.is_empty()
+            && let Err(error) = self.notifier.remove(&settled).await
+        {
+            tracing::warn!(%error, "settled dead letters stay on the queue until the next sweep");
+        }
+        (answers, result)
+    }
+
+    async fn resend(&self, id: &str) -> Result<Replayed> {
+        let Some(letter) = self.store().letter(id).await? else { return Ok(Replayed::Missing) };
+        if letter.state != LetterState::Open {
+            return Ok(Replayed::Before(letter.state));
+        }
+        // Sent first: a crash now leaves an open letter and a message that does its work once.
+        self.notifier.resend(&letter).await?;
+        let closed = self.settle_letter(id, LetterState::Replayed).await?;
+        // A worker may have been quicker: what failed again meanwhile was closed with the rest.
+        if let Some(now) = self.store().letter(id).await?
+            && (now.last_at, now.executions) != (letter.last_at, letter.executions)
+        {
+            self.store().put_letter(now).await?;
+        }
+        Ok(closed)
+    }
+
+    async fn settle_letter(&self, id: &str, to: LetterState) -> Result<Replayed> {
+        Ok(match self.store().settle_letter(id, to).await? {
+            None => Replayed::Missing,
+            Some((_, true)) => Replayed::Done,
+            Some((before, false)) => Replayed::Before(before),
+        })
+    }
+
+    /// Records a dead letter that has no run, then publishes it.
+    ///
+    /// # Errors
+    /// If the store or the queue does not take it.
+    pub async fn record_dead_letter(&self, letter: &Letter) -> Result<()> {
+        self.store().put_letter(letter.clone()).await?;
+        self.publish_dead_letter(letter).await
+    }
+
+    /// Publishes a recorded letter, and records that it is published. Idempotent.
+    pub(super) async fn publish_dead_letter(&self, letter: &Letter) -> Result<()> {
+        self.notifier.publish(letter).await?;
+        self.store().confirm_letter(&letter.id).await?;
+        Ok(())
+    }
+
+    /// Publishes letters that were recorded and not confirmed, at most so many.
+    ///
+    /// # Errors
+    /// If the store or the queue fails.
+    pub async fn publish_unconfirmed(&self, limit: usize) -> Result<()> {
+        for letter in self.unconfirmed(limit).await? {
+            self.publish_late(&letter.id).await?;
+        }
+        Ok(())
+    }
+
+    /// Publishes what was recorded about a run and not confirmed. `false` when somebody else holds
+    /// the run, and may be about to.
+    pub(super) async fn publish_dead_letters_of(&self, run: &RunId) -> Result<bool> {
+        for letter in self.unconfirmed(0).await? {
+            if letter.run.as_ref() == Some(run) && !self.publish_late(&letter.id).await? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    async fn unconfirmed(&self, limit: usize) -> Result<Vec<Letter>> {
+        let state = Some(LetterState::Open);
+        Ok(self.store().letters(&LetterFilter { state, confirmed: Some(false), limit }).await?)
+    }
+
+    /// `false` when it is left to somebody else.
+    async fn publish_late(&self, id: &str) -> Result<bool> {
+        let Some(letter) = self.store().letter(id).await? else { return Ok(true) };
+        let publisher = self.publisher(&letter).await?;
+        if matches!(publisher, Publisher::Other) {
+            return Ok(false);
+        }
+        let published = self.publish_dead_letter(&letter).await;
+        if let Publisher::Us(lease, head) = publisher {
+            self.release_published((&lease, &head), &letter, published.is_ok()).await?;
+        }
+        published?;
+        tracing::info!(letter = letter.id, "dead letter delivered late");
+        Ok(true)
+    }
+
+    /// Who may publish a letter that is not confirmed. Its run is claimed, so that two do not.
+    async fn publisher(&self, letter: &Letter) -> Result<Publisher> {
+        let Some(run) = &letter.run else {
+            // Its message is still in hand somewhere, or comes again.
+            let young = self.now().since(letter.last_at) < MIN_PUBLISH_AGE;
+            return Ok(if young { Publisher::Other } else { Publisher::Anyone });
+        };
+        // A run that goes on again is not to be touched: the letter is about what was before.
+        match self.store().head(run).await? {
+            Some(head) if head.status == RunStatus::Failed => {}
+            _ => return Ok(Publisher::Anyone),
+        }
+        let how = ClaimHow { early: true, reopen: true };
+        Ok(match self.runtime.claim(run, how).await? {
+            Claimed::Yours(lease, head) => Publisher::Us(lease, head),
+            Claimed::Held(_) => Publisher::Other,
+            _ => Publisher::Anyone,
+        })
+    }
+
+    /// Lets the run go, with its letter's confirmation in the log if there is one.
+    async fn release_published(
+        &self,
+        (lease, head): (&Lease, &Head),
+        letter: &Letter,
+        published: bool,
+    ) -> Result<()> {
+        let change = HeadChange { status: RunStatus::Failed, ..unchanged(head) };
+        let confirmed = published.then(|| Meta::LetterConfirmed { id: letter.id.clone() });
+        self.runtime.note((lease, head), confirmed.as_slice(), change, None, false).await?;
+        Ok(())
+    }
+
+    /// The letter about a run's failure. Its id is the run's and the failure's number.
+    pub(super) fn letter_of(
+        &self,
+        head: &Head,
+        (number, executions): (usize, u32),
+        (failure, reason): (&Failure, LetterReason),
+        (first_at, message): (Timestamp, Envelope),
+    ) -> Letter {
+        Letter {
+            id: hash_hex(&[head.id.as_str().as_bytes(), number.to_string().as_bytes()]),
+            reason,
+            state: LetterState::Open,
+            run: Some(head.id.clone()),
+            workflow: Some(head.workflow.clone()),
+            node: failure.node.as_deref().map(str::to_owned),
+            error: failure.fault.to_string(),
+            executions,
+            first_at,
+            last_at: self.now(),
+            headers: message.headers,
+            payload: Bytes::from(message.body),
+            confirmed: false,
+        }
+    }
+}

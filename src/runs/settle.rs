@@ -1,0 +1,133 @@
+//! What becomes of a run whose execution failed: tried again, handed back, or failed for good with a
+//! dead letter. Each takes every run that is not settled, claimed or not.
+
+use std::time::Duration;
+
+use super::{Runs, UnsettledRun};
+use crate::{
+    base::{Fault, Result},
+    graph::{
+        self, ClaimHow, Envelope, Failure, Head, Meta, RunStatus, Stop,
+        store::{Claimed, HeadChange, LetterReason},
+    },
+};
+
+impl Runs {
+    /// Gives the run back until `wait` has passed. Its failure is `counted` unless something else than
+    /// the run was at fault.
+    ///
+    /// # Errors
+    /// If the store does not take it.
+    pub async fn give_back(
+        &self,
+        run: UnsettledRun,
+        failure: &Failure,
+        wait: Duration,
+        counted: bool,
+    ) -> Result<()> {
+        let at = self.now().plus(wait);
+        match run {
+            UnsettledRun::Executed(_, mut execution) => match counted {
+                true => execution.retry_later(failure, at).await.map_err(lost),
+                false => execution.hand_back(failure, at).await.map_err(lost),
+            },
+            UnsettledRun::Claimed(lease, head) => {
+                let change = HeadChange {
+                    status: RunStatus::Queued,
+                    not_before: Some(at),
+                    executions: head.executions + u32::from(counted),
+                    error: Some(failure.fault.to_string()),
+                    ..unchanged(&head)
+                };
+                self.runtime.note((&lease, &head), &[], change, None, false).await.map(drop)
+            }
+            // Nobody took it: it is where another worker looks for it.
+            UnsettledRun::Unclaimed(_) => Ok(()),
+        }
+    }
+
+    /// Notes in the head that the run waits for a worker of its version, and leaves it for `wait`.
+    ///
+    /// # Errors
+    /// If the store does not take it.
+    pub async fn await_version(&self, run: UnsettledRun, wait: Duration) -> Result<()> {
+        match run {
+            UnsettledRun::Unclaimed(head) => {
+                self.runtime.await_version(&head, self.now().plus(wait)).await
+            }
+            UnsettledRun::Executed(..) | UnsettledRun::Claimed(..) => Err(Fault::permanent(
+                "a run that was claimed is of a version that this worker knows",
+            )),
+        }
+    }
+
+    /// Ends the run with a dead letter: recorded with the failure, then published, then confirmed.
+    /// `message` is what the letter sends again if the run has not kept the message it came from.
+    ///
+    /// # Errors
+    /// If the store or the queue does not take it; what was recorded is published later.
+    pub async fn fail_with_dead_letter(
+        &self,
+        run: UnsettledRun,
+        failure: &Failure,
+        reason: LetterReason,
+        message: Envelope,
+    ) -> Result<()> {
+        let (lease, head) = match run {
+            UnsettledRun::Executed(head, mut execution) => {
+                let counted = (execution.letters(), execution.executions() + 1);
+                let origin = (execution.started_at(), execution.envelope().unwrap_or(message));
+                let letter = self.letter_of(&head, counted, (failure, reason), origin);
+                execution.fail(failure, Some(letter.clone())).await.map_err(lost)?;
+                self.publish_dead_letter(&letter).await?;
+                return execution.confirm_letter(&letter.id).await.map_err(lost);
+            }
+            UnsettledRun::Claimed(lease, head) => (lease, head),
+            UnsettledRun::Unclaimed(head) => {
+                let how = ClaimHow { early: true, reopen: false };
+                match self.runtime.claim(&head.id, how).await? {
+                    Claimed::Yours(lease, head) => (lease, head),
+                    other => {
+                        tracing::info!(run = %head.id, ?other, "not failed: another has it");
+                        return Ok(());
+                    }
+                }
+            }
+        };
+        let counted = (usize::try_from(head.version).unwrap_or(usize::MAX), head.executions + 1);
+        let origin = (head.created_at, message);
+        let letter = self.letter_of(&head, counted, (failure, reason), origin);
+        let metas = [
+            Meta::Finished { outcome: graph::Outcome::Failed(failure.clone()) },
+            Meta::Letter { id: letter.id.clone() },
+        ];
+        let change = HeadChange {
+            status: RunStatus::Failed,
+            executions: head.executions + 1,
+            error: Some(failure.fault.to_string()),
+            ..unchanged(&head)
+        };
+        self.runtime.note((&lease, &head), &metas, change, Some(letter.clone()), false).await?;
+        self.publish_dead_letter(&letter).await
+    }
+}
+
+/// The part of the head that an append sets, as it is. A run that is noted about is not due.
+pub(super) fn unchanged(head: &Head) -> HeadChange {
+    HeadChange {
+        status: head.status,
+        not_before: None,
+        waiting: None,
+        executions: head.executions,
+        active: head.active,
+        error: head.error.clone(),
+    }
+}
+
+/// The store did not take an outcome: what was fenced is another's business, the rest an outage.
+fn lost(stop: Stop) -> Fault {
+    match stop {
+        Stop::StoreLost(fault) => fault,
+        other => Fault::transient(format!("the run was lost before it was settled ({other:?})")),
+    }
+}
