@@ -70,10 +70,13 @@ impl Default for Limits {
     }
 }
 
+/// The readers of recent changes, the latest last.
+type Recent = VecDeque<(Target, Arc<ChangeReader>)>;
+
 /// The readers of recent changes. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Readers {
-    recent: Arc<Mutex<VecDeque<(Target, Arc<ChangeReader>)>>>,
+    recent: Arc<Mutex<Recent>>,
     processors: Arc<Semaphore>,
     limits: Limits,
 }
@@ -108,10 +111,7 @@ impl Readers {
     }
 }
 
-fn find(
-    recent: &VecDeque<(Target, Arc<ChangeReader>)>,
-    target: &Target,
-) -> Option<Arc<ChangeReader>> {
+fn find(recent: &Recent, target: &Target) -> Option<Arc<ChangeReader>> {
     recent.iter().find(|(known, _)| known == target).map(|(_, reader)| reader.clone())
 }
 
