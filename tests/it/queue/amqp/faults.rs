@@ -100,7 +100,7 @@ async fn frozen_broker_is_noticed() {
 async fn failed_settlement_may_be_tried_again() {
     let broker = Broker::shared().await;
     let proxy = Proxy::new(broker.address());
-    let options = Options { timeout: Duration::from_millis(500), ..options() };
+    let options = Options { timeout: Duration::from_secs(2), ..options() };
     let url = broker.url_through(proxy.address());
     let queue: Arc<dyn Queue> = Arc::new(Amqp::open(&url, options, 4).unwrap());
     publish(&*queue, "patient").await;
