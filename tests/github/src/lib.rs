@@ -35,8 +35,8 @@ mod server;
 mod world;
 
 pub use handle::{
-    App, Check, Comment, FakeGitHub, IssueComment, MergeGroup, PullRequest, PullRequestBuilder, Repository, Review,
-    WebhookDelivery,
+    App, Check, Comment, FakeGitHub, IssueComment, MergeGroup, PullRequest, PullRequestBuilder,
+    Repository, Review, WebhookDelivery,
 };
 pub use world::{
     actors::{Level, Permissions},

@@ -55,20 +55,26 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options, Strin
             "--pull" => options.pulls.push(value()?),
             "--repository" => {
                 let text = value()?;
-                let (full_name, path) = text.split_once('=').ok_or("--repository is OWNER/NAME=PATH")?;
+                let (full_name, path) =
+                    text.split_once('=').ok_or("--repository is OWNER/NAME=PATH")?;
                 options.repositories.push((full_name.to_owned(), path.to_owned()));
             }
             "--help" | "-h" => return Err(USAGE.to_owned()),
             other => return Err(format!("{other} is not an option\n\n{USAGE}")),
         }
     }
-    if options.repositories.is_empty() { Err(format!("no repository\n\n{USAGE}")) } else { Ok(options) }
+    if options.repositories.is_empty() {
+        Err(format!("no repository\n\n{USAGE}"))
+    } else {
+        Ok(options)
+    }
 }
 
 /// What verdict asks for.
 fn permissions() -> Permissions {
     let read = ["metadata"].map(|name| (name.to_owned(), Level::Read));
-    let write = ["contents", "pull_requests", "checks", "issues"].map(|name| (name.to_owned(), Level::Write));
+    let write = ["contents", "pull_requests", "checks", "issues"]
+        .map(|name| (name.to_owned(), Level::Write));
     read.into_iter().chain(write).collect()
 }
 
@@ -84,7 +90,8 @@ const EVENTS: [&str; 8] = [
 ];
 
 fn start(options: &Options) -> Result<FakeGitHub, String> {
-    let github = FakeGitHub::listen(&options.listen).map_err(|error| format!("{}: {error}", options.listen))?;
+    let github = FakeGitHub::listen(&options.listen)
+        .map_err(|error| format!("{}: {error}", options.listen))?;
     if !options.limited {
         github.limit(Limits::none());
     }
@@ -92,7 +99,8 @@ fn start(options: &Options) -> Result<FakeGitHub, String> {
     if let Some(url) = &options.webhook {
         app.webhook(url, &options.secret);
     }
-    std::fs::write(&options.key, app.private_key()).map_err(|error| format!("{}: {error}", options.key))?;
+    std::fs::write(&options.key, app.private_key())
+        .map_err(|error| format!("{}: {error}", options.key))?;
     println!("url              {}", github.url());
     println!("app id           {}", app.id());
     println!("private key      {}", options.key);
@@ -112,7 +120,9 @@ fn start(options: &Options) -> Result<FakeGitHub, String> {
     }
     for pull in &options.pulls {
         let parts: Vec<_> = pull.split(':').collect();
-        let [full_name, head, base] = parts[..] else { return Err("--pull is OWNER/NAME:HEAD:BASE".to_owned()) };
+        let [full_name, head, base] = parts[..] else {
+            return Err("--pull is OWNER/NAME:HEAD:BASE".to_owned());
+        };
         let repository = repositories.iter().find(|repository| repository.full_name() == full_name);
         let repository = repository.ok_or(format!("{full_name} is no --repository"))?;
         let number = repository.open_pull(head, base).number();

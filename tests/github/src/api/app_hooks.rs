@@ -56,7 +56,8 @@ fn list(call: &mut Call<'_>) -> Answer {
     let (_, per_page) = call.paging();
     let wanted = call.request.query("status");
     let fits = |delivery: &&Delivery| {
-        let ok = delivery.outcome.as_ref().is_some_and(|outcome| (200..300).contains(&outcome.code));
+        let ok =
+            delivery.outcome.as_ref().is_some_and(|outcome| (200..300).contains(&outcome.code));
         wanted.is_none_or(|status| (status == "success") == ok)
     };
     // Pages go by a cursor here: deliveries older than the one it names.
@@ -64,13 +65,21 @@ fn list(call: &mut Call<'_>) -> Answer {
         Some(cursor) => cursor.trim_start_matches("v1_").parse().map_err(|_| invalid_cursor())?,
         None => u64::MAX,
     };
-    let all: Vec<_> = call.world.delivery_log(app).into_iter().filter(fits).filter(|row| row.id < before).collect();
+    let all: Vec<_> = call
+        .world
+        .delivery_log(app)
+        .into_iter()
+        .filter(fits)
+        .filter(|row| row.id < before)
+        .collect();
     let rows: Vec<_> = all.iter().take(per_page).map(|row| shape::delivery(row, false)).collect();
     let next = (all.len() > per_page).then(|| all[per_page - 1].id);
     let mut reply = Reply::json(200, Value::Array(rows));
     if let Some(next) = next {
         let path = format!("{}/app/hook/deliveries", call.world.url);
-        reply.headers.push(("link", format!("<{path}?per_page={per_page}&cursor=v1_{next}>; rel=\"next\"")));
+        reply
+            .headers
+            .push(("link", format!("<{path}?per_page={per_page}&cursor=v1_{next}>; rel=\"next\"")));
     }
     Ok(reply)
 }
@@ -92,7 +101,10 @@ fn show(call: &mut Call<'_>) -> Answer {
 
 fn redeliver(call: &mut Call<'_>) -> Answer {
     let found = find(call)?;
-    debug_assert!(matches!(found.receiver, Receiver::App { .. }), "the log of an App has only its own");
+    debug_assert!(
+        matches!(found.receiver, Receiver::App { .. }),
+        "the log of an App has only its own"
+    );
     call.world.redeliver(found.id);
     Ok(Reply::json(202, json!({})))
 }

@@ -37,7 +37,8 @@ fn app(call: &Call<'_>) -> Result<u64, Reply> {
 fn show(call: &mut Call<'_>) -> Answer {
     let app = &call.world.apps[&app(call)?];
     let mut body = shape::app(call.world, app);
-    let count = call.world.installations.values().filter(|installation| installation.app == app.id).count();
+    let count =
+        call.world.installations.values().filter(|installation| installation.app == app.id).count();
     shape::add(&mut body, "installations_count", json!(count));
     Reply::ok(body)
 }
@@ -68,7 +69,10 @@ fn show_installation(call: &mut Call<'_>) -> Answer {
 }
 
 fn of_repository(call: &mut Call<'_>) -> Answer {
-    let repository = call.world.find_repository(call.param("owner"), call.param("repo")).ok_or_else(Reply::not_found)?;
+    let repository = call
+        .world
+        .find_repository(call.param("owner"), call.param("repo"))
+        .ok_or_else(Reply::not_found)?;
     let found = find(call, |installation| call.world.covers(installation, repository))?;
     Reply::ok(shape::installation(call.world, &found))
 }
@@ -88,21 +92,32 @@ fn mint(call: &mut Call<'_>) -> Answer {
     let body = call.body()?;
     let repositories = chosen(call, &installation, &body)?;
     let permissions = granted(&installation, &body)?;
-    let (token, expires_at) = call.world.installation_token(id, permissions.clone(), repositories.clone());
-    let selection = if repositories.is_some() || installation.repositories.is_some() { "selected" } else { "all" };
+    let (token, expires_at) =
+        call.world.installation_token(id, permissions.clone(), repositories.clone());
+    let selection = if repositories.is_some() || installation.repositories.is_some() {
+        "selected"
+    } else {
+        "all"
+    };
     let mut answer = json!({
         "token": token, "expires_at": written(expires_at), "permissions": permissions, "repository_selection": selection,
     });
     if let Some(repositories) = repositories {
-        let rows: Vec<_> =
-            repositories.iter().map(|id| shape::repository(call.world, &call.world.repositories[id])).collect();
+        let rows: Vec<_> = repositories
+            .iter()
+            .map(|id| shape::repository(call.world, &call.world.repositories[id]))
+            .collect();
         shape::add(&mut answer, "repositories", json!(rows));
     }
     Reply::created(answer)
 }
 
 /// The repositories that a token is narrowed to.
-fn chosen(call: &Call<'_>, installation: &Installation, body: &Value) -> Result<Option<Vec<u64>>, Reply> {
+fn chosen(
+    call: &Call<'_>,
+    installation: &Installation,
+    body: &Value,
+) -> Result<Option<Vec<u64>>, Reply> {
     let refused = || {
         let message = "There is at least one repository that does not exist or is not accessible to the parent installation.";
         Reply::refuse(422, message)
@@ -127,10 +142,16 @@ fn granted(installation: &Installation, body: &Value) -> Result<Permissions, Rep
         return Ok(installation.permissions.clone());
     }
     let invalid = |_| validation_failed("Installation", "permissions", "invalid", "");
-    let mut asked: Permissions = serde_json::from_value(body["permissions"].clone()).map_err(invalid)?;
-    let too_much = |(name, level): (&String, &Level)| installation.permissions.get(name).is_none_or(|held| held < level);
+    let mut asked: Permissions =
+        serde_json::from_value(body["permissions"].clone()).map_err(invalid)?;
+    let too_much = |(name, level): (&String, &Level)| {
+        installation.permissions.get(name).is_none_or(|held| held < level)
+    };
     if asked.iter().any(too_much) {
-        return Err(Reply::refuse(422, "The permissions requested are not granted to this installation."));
+        return Err(Reply::refuse(
+            422,
+            "The permissions requested are not granted to this installation.",
+        ));
     }
     // Whoever has any permission may read metadata.
     asked.entry("metadata".to_owned()).or_insert(Level::Read);
@@ -140,8 +161,10 @@ fn granted(installation: &Installation, body: &Value) -> Result<Permissions, Rep
 fn repositories(call: &mut Call<'_>) -> Answer {
     let Identity::Installation { id, .. } = &call.who else { return Err(Reply::forbidden()) };
     let installation = call.world.installations[id].clone();
-    let covered = call.world.covered(&installation).into_iter().filter(|id| call.who.covers(call.world, *id));
-    let rows = covered.map(|id| shape::repository(call.world, &call.world.repositories[&id])).collect();
+    let covered =
+        call.world.covered(&installation).into_iter().filter(|id| call.who.covers(call.world, *id));
+    let rows =
+        covered.map(|id| shape::repository(call.world, &call.world.repositories[&id])).collect();
     call.page_in("repositories", rows)
 }
 
@@ -158,7 +181,11 @@ fn revoke(call: &mut Call<'_>) -> Answer {
 fn show_user(call: &mut Call<'_>) -> Answer {
     let Identity::User { login, .. } = &call.who else {
         let anonymous = call.who == Identity::Anonymous;
-        return Err(if anonymous { Reply::refuse(401, "Requires authentication") } else { Reply::forbidden() });
+        return Err(if anonymous {
+            Reply::refuse(401, "Requires authentication")
+        } else {
+            Reply::forbidden()
+        });
     };
     let mut body = shape::user(call.world, login);
     for key in ["bio", "blog", "company", "email", "hireable", "location", "name"] {

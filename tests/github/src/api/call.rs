@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    Answer, gate::Version,
+    Answer,
     identity::Identity,
     message::{Reply, Request, validation_failed},
 };
@@ -15,7 +15,6 @@ pub(crate) struct Call<'a> {
     pub(crate) request: &'a Request,
     pub(super) params: Vec<(&'static str, String)>,
     pub(crate) who: Identity,
-    pub(crate) version: Version,
 }
 
 impl Call<'_> {
@@ -47,13 +46,17 @@ impl Call<'_> {
 
     /// The repository that the path names, if whoever asks sees it.
     pub(crate) fn repository(&self) -> Result<u64, Reply> {
-        let id = self.world.find_repository(self.param("owner"), self.param("repo")).ok_or_else(Reply::not_found)?;
+        let id = self
+            .world
+            .find_repository(self.param("owner"), self.param("repo"))
+            .ok_or_else(Reply::not_found)?;
         if self.who.sees(self.world, id) { Ok(id) } else { Err(Reply::not_found()) }
     }
 
     /// The pull request that the path names.
     pub(crate) fn pull_key(&self) -> Result<PullKey, Reply> {
-        let number = if self.param("pull_number").is_empty() { "issue_number" } else { "pull_number" };
+        let number =
+            if self.param("pull_number").is_empty() { "issue_number" } else { "pull_number" };
         let key = (self.repository()?, self.number(number)?);
         if self.world.pulls.contains_key(&key) { Ok(key) } else { Err(Reply::not_found()) }
     }
@@ -95,7 +98,8 @@ impl Call<'_> {
             return None;
         }
         let link = |page: usize, name: &str| {
-            let mut query: Vec<_> = self.request.query_text.split('&').filter(|pair| !pair.is_empty()).collect();
+            let mut query: Vec<_> =
+                self.request.query_text.split('&').filter(|pair| !pair.is_empty()).collect();
             query.retain(|pair| !pair.starts_with("page="));
             let number = format!("page={page}");
             query.push(&number);

@@ -21,8 +21,18 @@ pub(super) const ROUTES: &[Route] = &[
     Route::creating("/repos/{owner}/{repo}/check-runs", "checks=write", create),
     Route::new("GET", "/repos/{owner}/{repo}/check-runs/{check_run_id}", "checks=read", show),
     Route::new("PATCH", "/repos/{owner}/{repo}/check-runs/{check_run_id}", "checks=write", update),
-    Route::new("GET", "/repos/{owner}/{repo}/check-runs/{check_run_id}/annotations", "checks=read", annotations),
-    Route::new("POST", "/repos/{owner}/{repo}/check-runs/{check_run_id}/rerequest", "checks=write", rerequest),
+    Route::new(
+        "GET",
+        "/repos/{owner}/{repo}/check-runs/{check_run_id}/annotations",
+        "checks=read",
+        annotations,
+    ),
+    Route::new(
+        "POST",
+        "/repos/{owner}/{repo}/check-runs/{check_run_id}/rerequest",
+        "checks=write",
+        rerequest,
+    ),
     Route::new("GET", "/repos/{owner}/{repo}/commits/{ref}/check-runs", "checks=read", list),
 ];
 
@@ -32,7 +42,10 @@ fn invalid(field: &str, message: &str) -> Reply {
 
 fn create(call: &mut Call<'_>) -> Answer {
     let (repository, body, now) = (call.repository()?, call.body()?, call.world.now());
-    let app = call.who.app().ok_or_else(|| Reply::refuse(403, "You must authenticate via a GitHub App."))?;
+    let app = call
+        .who
+        .app()
+        .ok_or_else(|| Reply::refuse(403, "You must authenticate via a GitHub App."))?;
     let name = required(&body, "CheckRun", "name")?.to_owned();
     let head_sha = required(&body, "CheckRun", "head_sha")?.to_owned();
     let known = head_sha.len() == 40 && call.world.git(repository).resolve(&head_sha).is_some();
@@ -78,7 +91,10 @@ fn find(call: &Call<'_>) -> Result<CheckRun, Reply> {
 fn update(call: &mut Call<'_>) -> Answer {
     let (mut run, body) = (find(call)?, call.body()?);
     if call.who.app() != Some(run.app) {
-        let message = format!("Invalid app_id `{}` - check run can only be modified by the GitHub App that created it.", call.who.app().unwrap_or_default());
+        let message = format!(
+            "Invalid app_id `{}` - check run can only be modified by the GitHub App that created it.",
+            call.who.app().unwrap_or_default()
+        );
         return Err(Reply::refuse(403, &message));
     }
     let open = run.status != "completed";
@@ -114,7 +130,8 @@ fn change_status(call: &Call<'_>, run: &mut CheckRun, body: &Value) -> Result<()
         return Err(invalid("conclusion", "is not included in the list"));
     }
     // A conclusion completes the run, whatever status is given.
-    let status = if conclusion.is_some() { Some("completed".to_owned()) } else { optional(body, "status") };
+    let status =
+        if conclusion.is_some() { Some("completed".to_owned()) } else { optional(body, "status") };
     match status.as_deref() {
         None => {}
         Some("queued" | "in_progress") if run.status == "completed" => {
@@ -123,7 +140,9 @@ fn change_status(call: &Call<'_>, run: &mut CheckRun, body: &Value) -> Result<()
         Some("completed") if conclusion.is_none() && run.conclusion.is_none() => {
             return Err(validation_failed("CheckRun", "conclusion", "missing_field", ""));
         }
-        Some(status @ ("queued" | "in_progress" | "completed")) => status.clone_into(&mut run.status),
+        Some(status @ ("queued" | "in_progress" | "completed")) => {
+            status.clone_into(&mut run.status)
+        }
         Some(_) => return Err(invalid("status", "is not included in the list")),
     }
     run.conclusion = conclusion.or(run.conclusion.take());
@@ -146,12 +165,18 @@ fn change_output(run: &mut CheckRun, output: &Value) -> Result<(), Reply> {
     let text = optional(output, "text");
     for (field, value) in [("output.summary", Some(&summary)), ("output.text", text.as_ref())] {
         if value.is_some_and(|value| value.chars().count() > MAX_OUTPUT_CHARACTERS) {
-            return Err(invalid(field, &format!("Only {MAX_OUTPUT_CHARACTERS} characters are allowed")));
+            return Err(invalid(
+                field,
+                &format!("Only {MAX_OUTPUT_CHARACTERS} characters are allowed"),
+            ));
         }
     }
     let annotations = output["annotations"].as_array().cloned().unwrap_or_default();
     if annotations.len() > MAX_ANNOTATIONS_PER_REQUEST {
-        return Err(invalid("annotations", &format!("exceeds a maximum quantity of {MAX_ANNOTATIONS_PER_REQUEST}")));
+        return Err(invalid(
+            "annotations",
+            &format!("exceeds a maximum quantity of {MAX_ANNOTATIONS_PER_REQUEST}"),
+        ));
     }
     annotations.iter().try_for_each(check_annotation)?;
     run.title = title.or(run.title.take());
@@ -179,7 +204,10 @@ fn check_annotation(annotation: &Value) -> Result<(), Reply> {
     }
     let columns = !annotation["start_column"].is_null() || !annotation["end_column"].is_null();
     if columns && start != end {
-        return Err(invalid("annotations", "columns are allowed only where start_line and end_line are the same"));
+        return Err(invalid(
+            "annotations",
+            "columns are allowed only where start_line and end_line are the same",
+        ));
     }
     Ok(())
 }
@@ -189,9 +217,14 @@ fn check_actions(actions: &[Value]) -> Result<(), Reply> {
         return Err(invalid("actions", &format!("exceeds a maximum quantity of {MAX_ACTIONS}")));
     }
     for (field, longest) in [("label", 20), ("description", 40), ("identifier", 20)] {
-        let fits = |action: &Value| action[field].as_str().is_some_and(|text| text.chars().count() <= longest);
+        let fits = |action: &Value| {
+            action[field].as_str().is_some_and(|text| text.chars().count() <= longest)
+        };
         if !actions.iter().all(fits) {
-            return Err(invalid("actions", &format!("{field} is missing or longer than {longest} characters")));
+            return Err(invalid(
+                "actions",
+                &format!("{field} is missing or longer than {longest} characters"),
+            ));
         }
     }
     Ok(())
@@ -203,7 +236,12 @@ fn show(call: &mut Call<'_>) -> Answer {
 
 fn annotations(call: &mut Call<'_>) -> Answer {
     let run = find(call)?;
-    let html = format!("{}/{}/blob/{}", call.world.url, call.world.repositories[&run.repository].full_name(), run.head_sha);
+    let html = format!(
+        "{}/{}/blob/{}",
+        call.world.url,
+        call.world.repositories[&run.repository].full_name(),
+        run.head_sha
+    );
     let row = |annotation: &Value| {
         json!({
             "path": annotation["path"], "start_line": annotation["start_line"], "end_line": annotation["end_line"],
@@ -225,9 +263,11 @@ fn rerequest(call: &mut Call<'_>) -> Answer {
 fn list(call: &mut Call<'_>) -> Answer {
     let repository = call.repository()?;
     let asked = call.param("ref");
-    let sha = call.world.git(repository).resolve(asked).ok_or_else(|| {
-        Reply::refuse(422, &format!("No commit found for SHA: {asked}"))
-    })?;
+    let sha = call
+        .world
+        .git(repository)
+        .resolve(asked)
+        .ok_or_else(|| Reply::refuse(422, &format!("No commit found for SHA: {asked}")))?;
     let query = |name: &str| call.request.query(name);
     let fits = |run: &&CheckRun| {
         run.repository == repository

@@ -17,13 +17,41 @@ use crate::{
 };
 
 pub(super) const ROUTES: &[Route] = &[
-    Route::new("GET", "/repos/{owner}/{repo}/pulls/{pull_number}/comments", "pull_requests=read", list),
-    Route::creating("/repos/{owner}/{repo}/pulls/{pull_number}/comments", "pull_requests=write", create),
-    Route::creating("/repos/{owner}/{repo}/pulls/{pull_number}/comments/{comment_id}/replies", "pull_requests=write", reply),
+    Route::new(
+        "GET",
+        "/repos/{owner}/{repo}/pulls/{pull_number}/comments",
+        "pull_requests=read",
+        list,
+    ),
+    Route::creating(
+        "/repos/{owner}/{repo}/pulls/{pull_number}/comments",
+        "pull_requests=write",
+        create,
+    ),
+    Route::creating(
+        "/repos/{owner}/{repo}/pulls/{pull_number}/comments/{comment_id}/replies",
+        "pull_requests=write",
+        reply,
+    ),
     Route::new("GET", "/repos/{owner}/{repo}/pulls/comments", "pull_requests=read", list_all),
-    Route::new("GET", "/repos/{owner}/{repo}/pulls/comments/{comment_id}", "pull_requests=read", show),
-    Route::new("PATCH", "/repos/{owner}/{repo}/pulls/comments/{comment_id}", "pull_requests=write", update),
-    Route::new("DELETE", "/repos/{owner}/{repo}/pulls/comments/{comment_id}", "pull_requests=write", delete),
+    Route::new(
+        "GET",
+        "/repos/{owner}/{repo}/pulls/comments/{comment_id}",
+        "pull_requests=read",
+        show,
+    ),
+    Route::new(
+        "PATCH",
+        "/repos/{owner}/{repo}/pulls/comments/{comment_id}",
+        "pull_requests=write",
+        update,
+    ),
+    Route::new(
+        "DELETE",
+        "/repos/{owner}/{repo}/pulls/comments/{comment_id}",
+        "pull_requests=write",
+        delete,
+    ),
 ];
 
 fn list(call: &mut Call<'_>) -> Answer {
@@ -33,7 +61,8 @@ fn list(call: &mut Call<'_>) -> Answer {
 
 fn list_all(call: &mut Call<'_>) -> Answer {
     let id = call.repository()?;
-    let of = |comment: &&ReviewComment| comment.pull.0 == id && call.world.is_submitted(comment.review);
+    let of =
+        |comment: &&ReviewComment| comment.pull.0 == id && call.world.is_submitted(comment.review);
     let ids = call.world.review_comments.values().filter(of).map(|comment| comment.id).collect();
     rows(call, ids)
 }
@@ -42,7 +71,10 @@ fn rows(call: &Call<'_>, mut ids: Vec<u64>) -> Answer {
     if call.request.query("direction") == Some("desc") {
         ids.reverse();
     }
-    let rows = ids.iter().map(|id| shape::review_comment(call.world, &call.world.review_comments[id])).collect();
+    let rows = ids
+        .iter()
+        .map(|id| shape::review_comment(call.world, &call.world.review_comments[id]))
+        .collect();
     call.page(rows)
 }
 
@@ -62,10 +94,17 @@ fn show(call: &mut Call<'_>) -> Answer {
 fn invalid(error: &str) -> Reply {
     let (resource, field) = ("PullRequestReviewComment", "pull_request_review_thread.line");
     match error {
-        review_rules::PATH_UNRESOLVED => validation_failed(resource, "pull_request_review_thread.path", "invalid", ""),
+        review_rules::PATH_UNRESOLVED => {
+            validation_failed(resource, "pull_request_review_thread.path", "invalid", "")
+        }
         review_rules::BODY_BLANK => validation_failed(resource, "body", "missing_field", ""),
         review_rules::BODY_TOO_LONG => validation_failed(resource, "body", "custom", error),
-        _ => validation_failed(resource, field, "custom", &format!("{field} must be part of the diff: {error}")),
+        _ => validation_failed(
+            resource,
+            field,
+            "custom",
+            &format!("{field} must be part of the diff: {error}"),
+        ),
     }
 }
 
@@ -86,13 +125,26 @@ fn create(call: &mut Call<'_>) -> Answer {
 }
 
 /// Writes a comment in a review of its own.
-fn write(call: &mut Call<'_>, pull: &Pull, commit: &str, text: String, anchor: Anchor, reply_to: Option<u64>) -> Answer {
+fn write(
+    call: &mut Call<'_>,
+    pull: &Pull,
+    commit: &str,
+    text: String,
+    anchor: Anchor,
+    reply_to: Option<u64>,
+) -> Answer {
     let actor = call.actor();
     if call.world.pending_review(pull.key(), &actor).is_some() {
         let field = "user_id";
-        return Err(validation_failed("PullRequestReview", field, "custom", &format!("{field} can only have one pending review per pull request")));
+        return Err(validation_failed(
+            "PullRequestReview",
+            field,
+            "custom",
+            &format!("{field} can only have one pending review per pull request"),
+        ));
     }
-    let review = call.world.write_review(pull, &actor, String::new(), ReviewState::Commented, commit);
+    let review =
+        call.world.write_review(pull, &actor, String::new(), ReviewState::Commented, commit);
     let id = call.world.write_review_comment(review, &actor, text, anchor, reply_to);
     call.world.emit_submitted(review);
     Reply::created(shape::review_comment(call.world, &call.world.review_comments[&id]))
@@ -109,7 +161,12 @@ fn answer_to(call: &mut Call<'_>, pull: &Pull, first: u64, text: String) -> Answ
     let found = call.world.review_comments.get(&first).filter(|comment| comment.pull == pull.key());
     let found = found.cloned().ok_or_else(Reply::not_found)?;
     if found.reply_to.is_some() {
-        return Err(validation_failed("PullRequestReviewComment", "in_reply_to", "custom", "Replies to replies are not supported"));
+        return Err(validation_failed(
+            "PullRequestReviewComment",
+            "in_reply_to",
+            "custom",
+            "Replies to replies are not supported",
+        ));
     }
     write(call, pull, &found.original_commit, text, found.original, Some(first))
 }

@@ -23,14 +23,20 @@ fn show(call: &mut Call<'_>) -> Answer {
     let id = call.repository()?;
     let git = call.world.git(id);
     let asked = call.request.query("ref").map_or_else(|| git.default_branch(), ToOwned::to_owned);
-    let commit = git.resolve(&asked).ok_or_else(|| Reply::refuse(404, &format!("No commit found for the ref {asked}")))?;
+    let commit = git
+        .resolve(&asked)
+        .ok_or_else(|| Reply::refuse(404, &format!("No commit found for the ref {asked}")))?;
     let path = call.param("path").trim_matches('/').to_owned();
     let entry = git.entry(&commit, &path).ok_or_else(Reply::not_found)?;
     let raw = call.request.header("accept").is_some_and(|accept| accept.contains(".raw"));
     match entry.kind.as_str() {
         "tree" => {
             let inside = |entry: Entry| {
-                let path = if path.is_empty() { entry.path.clone() } else { format!("{path}/{}", entry.path) };
+                let path = if path.is_empty() {
+                    entry.path.clone()
+                } else {
+                    format!("{path}/{}", entry.path)
+                };
                 row(call, id, &asked, &Entry { path, ..entry })
             };
             Reply::ok(Value::Array(git.list(&entry.sha, false).into_iter().map(inside).collect()))
@@ -115,7 +121,9 @@ fn tree(call: &mut Call<'_>) -> Answer {
         row
     };
     let rows: Vec<_> = entries.iter().take(MAX_TREE_ENTRIES).map(row).collect();
-    Reply::ok(json!({"sha": sha, "url": format!("{url}/trees/{sha}"), "tree": rows, "truncated": truncated}))
+    Reply::ok(
+        json!({"sha": sha, "url": format!("{url}/trees/{sha}"), "tree": rows, "truncated": truncated}),
+    )
 }
 
 fn blob(call: &mut Call<'_>) -> Answer {
@@ -125,7 +133,11 @@ fn blob(call: &mut Call<'_>) -> Answer {
     if call.request.header("accept").is_some_and(|accept| accept.contains(".raw")) {
         return Reply::raw("application/vnd.github.raw; charset=utf-8", bytes);
     }
-    let url = format!("{}/repos/{}/git/blobs/{sha}", call.world.url, call.world.repositories[&id].full_name());
+    let url = format!(
+        "{}/repos/{}/git/blobs/{sha}",
+        call.world.url,
+        call.world.repositories[&id].full_name()
+    );
     Reply::ok(json!({
         "sha": sha, "node_id": node_id("B", id), "size": bytes.len(), "url": url, "content": wrapped(&bytes),
         "encoding": "base64",

@@ -31,7 +31,9 @@ impl Version {
             None | Some("2022-11-28") => Ok(Self::Of2022),
             Some("2026-03-10") => Ok(Self::Of2026),
             Some(other) => {
-                let message = format!("API version {other} is not supported. Supported versions: 2022-11-28, 2026-03-10.");
+                let message = format!(
+                    "API version {other} is not supported. Supported versions: 2022-11-28, 2026-03-10."
+                );
                 Err(Reply::refuse(400, &message))
             }
         }
@@ -54,7 +56,11 @@ impl Version {
             Value::Array(rows) => rows.iter_mut().collect(),
             other => vec![other],
         };
-        for row in rows.into_iter().filter_map(Value::as_object_mut).filter(|row| row.contains_key("mergeable") || row.contains_key("auto_merge")) {
+        for row in rows
+            .into_iter()
+            .filter_map(Value::as_object_mut)
+            .filter(|row| row.contains_key("mergeable") || row.contains_key("auto_merge"))
+        {
             row.remove("merge_commit_sha");
             row.remove("assignee");
         }
@@ -65,15 +71,26 @@ impl Version {
 pub(super) fn permit(call: &mut Call<'_>, route: &Route) -> Result<(), Reply> {
     if route.needs == "app" {
         let jwt = matches!(call.who, Identity::App(_));
-        return if jwt { Ok(()) } else { Err(Reply::refuse(401, "A JSON web token could not be decoded")) };
+        return if jwt {
+            Ok(())
+        } else {
+            Err(Reply::refuse(401, "A JSON web token could not be decoded"))
+        };
     }
     if route.needs.is_empty() {
         return Ok(());
     }
     if matches!(call.who, Identity::App(_)) {
-        return Err(Reply::refuse(403, "You must authenticate with an installation access token in order to access this endpoint."));
+        return Err(Reply::refuse(
+            403,
+            "You must authenticate with an installation access token in order to access this endpoint.",
+        ));
     }
-    let repository = if route.template.starts_with("/repos/{owner}/{repo}") { Some(call.repository()?) } else { None };
+    let repository = if route.template.starts_with("/repos/{owner}/{repo}") {
+        Some(call.repository()?)
+    } else {
+        None
+    };
     if call.who == Identity::Anonymous && route.method != "GET" {
         return Err(Reply::refuse(401, "Requires authentication"));
     }
@@ -91,13 +108,20 @@ pub(super) fn permit(call: &mut Call<'_>, route: &Route) -> Result<(), Reply> {
     }
     match &call.who {
         Identity::User { permissions: None, .. } => Err(Reply::not_found()),
-        Identity::User { .. } => Err(Reply::refuse(403, "Resource not accessible by personal access token")),
+        Identity::User { .. } => {
+            Err(Reply::refuse(403, "Resource not accessible by personal access token"))
+        }
         _ => Err(Reply::forbidden()),
     }
 }
 
 /// Counts a request against the limits of whoever asks.
-pub(super) fn take(world: &mut World, key: &str, resource: Resource, route: Option<&Route>) -> Result<(), Reply> {
+pub(super) fn take(
+    world: &mut World,
+    key: &str,
+    resource: Resource,
+    route: Option<&Route>,
+) -> Result<(), Reply> {
     let now = world.now();
     if !world.limiter.take(key, resource, now) {
         return Err(Reply::refuse(403, &format!("API rate limit exceeded for {key}.")));
@@ -123,9 +147,7 @@ pub(super) fn add_limit_headers(world: &World, reply: &mut Reply, key: &str, res
 
 fn show_limits(call: &mut Call<'_>) -> Answer {
     let (key, now) = (call.who.limit_key(), call.world.now());
-    let shape = |quota: Quota| {
-        json!({"limit": quota.limit, "used": quota.used, "remaining": quota.remaining(), "reset": quota.reset.as_second()})
-    };
+    let shape = |quota: Quota| json!({"limit": quota.limit, "used": quota.used, "remaining": quota.remaining(), "reset": quota.reset.as_second()});
     let quota = |resource| call.world.limiter.quota(&key, resource, now).map(shape);
     let Some(core) = quota(Resource::Core) else {
         return Err(Reply::refuse(404, "Rate limiting is not enabled."));

@@ -76,7 +76,9 @@ impl Identity {
         }
         match self {
             Self::Anonymous => false,
-            Self::App(app) => world.installations.values().any(|i| i.app == *app && world.covers(i, repository)),
+            Self::App(app) => {
+                world.installations.values().any(|i| i.app == *app && world.covers(i, repository))
+            }
             Self::User { login, .. } => world.role(repository, login).is_some(),
             Self::Installation { .. } => self.covers(world, repository),
         }
@@ -86,13 +88,22 @@ impl Identity {
     pub(crate) fn covers(&self, world: &World, repository: u64) -> bool {
         let Self::Installation { id, repositories, .. } = self else { return false };
         let narrowed = repositories.as_ref().is_none_or(|chosen| chosen.contains(&repository));
-        let installed = world.installations.get(id).is_some_and(|found| world.covers(found, repository));
+        let installed =
+            world.installations.get(id).is_some_and(|found| world.covers(found, repository));
         narrowed && installed
     }
 
     /// Whether a permission is held in a repository.
-    pub(crate) fn holds(&self, world: &World, repository: Option<u64>, name: &str, level: Level) -> bool {
-        let public = repository.and_then(|id| world.repositories.get(&id)).is_some_and(|found| !found.private);
+    pub(crate) fn holds(
+        &self,
+        world: &World,
+        repository: Option<u64>,
+        name: &str,
+        level: Level,
+    ) -> bool {
+        let public = repository
+            .and_then(|id| world.repositories.get(&id))
+            .is_some_and(|found| !found.private);
         let open = level == Level::Read && (public || name == "metadata");
         match self {
             Self::Anonymous => open && public,
@@ -102,10 +113,13 @@ impl Identity {
                 (covered && permissions.get(name).is_some_and(|held| *held >= level)) || open
             }
             Self::User { login, permissions } => {
-                let granted = permissions.as_ref().is_none_or(|held| held.get(name).is_some_and(|held| *held >= level));
+                let granted = permissions
+                    .as_ref()
+                    .is_none_or(|held| held.get(name).is_some_and(|held| *held >= level));
                 let role = repository.map(|id| world.role(id, login));
                 // Whoever reads may comment and review; the handlers ask for more where more is needed.
-                let may = role.is_none_or(|role| role.is_some_and(|role| role >= needed(name, level)));
+                let may =
+                    role.is_none_or(|role| role.is_some_and(|role| role >= needed(name, level)));
                 (granted || open) && may
             }
         }
@@ -132,7 +146,11 @@ pub(crate) fn identify(world: &World, request: &Request) -> Result<Identity, Rep
         "basic" => password(credentials).ok_or_else(bad_credentials)?,
         _ => return Err(bad_credentials()),
     };
-    if token.split('.').count() == 3 { app_of(world, &token).map(Identity::App) } else { of_token(world, &token) }
+    if token.split('.').count() == 3 {
+        app_of(world, &token).map(Identity::App)
+    } else {
+        of_token(world, &token)
+    }
 }
 
 fn bad_credentials() -> Reply {
@@ -152,7 +170,9 @@ fn of_token(world: &World, token: &str) -> Result<Identity, Reply> {
         return Err(bad_credentials());
     }
     match &found.owner {
-        TokenOwner::User(login) => Ok(Identity::User { login: login.clone(), permissions: found.permissions.clone() }),
+        TokenOwner::User(login) => {
+            Ok(Identity::User { login: login.clone(), permissions: found.permissions.clone() })
+        }
         TokenOwner::Installation(id) => {
             let installation = world.installations.get(id).ok_or_else(bad_credentials)?;
             if installation.suspended {
@@ -173,7 +193,8 @@ fn app_of(world: &World, token: &str) -> Result<u64, Reply> {
     let undecodable = || Reply::refuse(401, "A JSON web token could not be decoded");
     let (signed, signature) = token.rsplit_once('.').ok_or_else(undecodable)?;
     let (header, claims) = signed.split_once('.').ok_or_else(undecodable)?;
-    let (header, claims) = (part(header).ok_or_else(undecodable)?, part(claims).ok_or_else(undecodable)?);
+    let (header, claims) =
+        (part(header).ok_or_else(undecodable)?, part(claims).ok_or_else(undecodable)?);
     let signature = URL_SAFE_NO_PAD.decode(signature).map_err(|_| undecodable())?;
     if header["alg"] != "RS256" {
         return Err(undecodable());
@@ -184,7 +205,11 @@ fn app_of(world: &World, token: &str) -> Result<u64, Reply> {
         _ => return Err(Reply::refuse(401, "Missing 'issuer' claim ('iss') in assertion")),
     };
     let named = |id: &u64| id.to_string() == issuer || format!("Iv23li{id:014}") == issuer;
-    let app = world.apps.values().find(|app| named(&app.id)).ok_or_else(|| Reply::refuse(404, "Integration not found"))?;
+    let app = world
+        .apps
+        .values()
+        .find(|app| named(&app.id))
+        .ok_or_else(|| Reply::refuse(404, "Integration not found"))?;
     UnparsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, &app.public_key)
         .verify(signed.as_bytes(), &signature)
         .map_err(|_| undecodable())?;
@@ -197,12 +222,17 @@ fn part(text: &str) -> Option<Value> {
 }
 
 fn check_times(claims: &Value, now: i64) -> Result<(), Reply> {
-    let refuse = |claim: &str, what: &str| Err(Reply::refuse(401, &format!("'{claim}' claim ('{what}') is not valid")));
+    let refuse = |claim: &str, what: &str| {
+        Err(Reply::refuse(401, &format!("'{claim}' claim ('{what}') is not valid")))
+    };
     let (Some(issued), Some(expires)) = (claims["iat"].as_i64(), claims["exp"].as_i64()) else {
         return refuse("Expiration time", "exp");
     };
     if expires <= now {
-        return Err(Reply::refuse(401, "'Expiration time' claim ('exp') must be a numeric value representing the future time at which the assertion expires"));
+        return Err(Reply::refuse(
+            401,
+            "'Expiration time' claim ('exp') must be a numeric value representing the future time at which the assertion expires",
+        ));
     }
     if expires > now + JWT_LIFETIME_SECONDS + CLOCK_DRIFT_SECONDS {
         return Err(Reply::refuse(401, "'Expiration time' claim ('exp') is too far in the future"));

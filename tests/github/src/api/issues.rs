@@ -10,11 +10,7 @@ use super::{
 };
 use crate::{
     json as shape,
-    world::{
-        PullKey,
-        repositories::Role,
-        reviews::IssueComment,
-    },
+    world::{PullKey, repositories::Role, reviews::IssueComment},
 };
 
 const READS: &str = "issues=read; pull_requests=read";
@@ -29,7 +25,12 @@ pub(super) const ROUTES: &[Route] = &[
     Route::new("DELETE", "/repos/{owner}/{repo}/issues/comments/{comment_id}", WRITES, delete),
     Route::new("GET", "/repos/{owner}/{repo}/issues/{issue_number}/labels", READS, labels),
     Route::new("POST", "/repos/{owner}/{repo}/issues/{issue_number}/labels", WRITES, add_labels),
-    Route::new("DELETE", "/repos/{owner}/{repo}/issues/{issue_number}/labels/{name}", WRITES, remove_label),
+    Route::new(
+        "DELETE",
+        "/repos/{owner}/{repo}/issues/{issue_number}/labels/{name}",
+        WRITES,
+        remove_label,
+    ),
 ];
 
 fn show(call: &mut Call<'_>) -> Answer {
@@ -85,7 +86,11 @@ fn update(call: &mut Call<'_>) -> Answer {
     if let Some(found) = call.world.issue_comments.get_mut(&comment.id) {
         (found.body, found.updated_at) = (text, now);
     }
-    call.world.emit_issue_comment(comment.id, "edited", json!({"changes": {"body": {"from": comment.body}}}));
+    call.world.emit_issue_comment(
+        comment.id,
+        "edited",
+        json!({"changes": {"body": {"from": comment.body}}}),
+    );
     Reply::ok(shape::issue_comment(call.world, &call.world.issue_comments[&comment.id]))
 }
 
@@ -99,7 +104,12 @@ fn delete(call: &mut Call<'_>) -> Answer {
 
 fn label_rows(call: &Call<'_>, key: PullKey) -> Vec<Value> {
     let repository = &call.world.repositories[&key.0];
-    call.world.pull(key).labels.iter().map(|name| shape::label(call.world, repository, name)).collect()
+    call.world
+        .pull(key)
+        .labels
+        .iter()
+        .map(|name| shape::label(call.world, repository, name))
+        .collect()
 }
 
 fn labels(call: &mut Call<'_>) -> Answer {

@@ -21,15 +21,20 @@ use crate::{
 
 const CODE_LIFETIME: Duration = Duration::from_hours(1);
 
-pub(super) const ROUTES: &[Route] = &[Route::new("POST", "/app-manifests/{code}/conversions", "", convert)];
+pub(super) const ROUTES: &[Route] =
+    &[Route::new("POST", "/app-manifests/{code}/conversions", "", convert)];
 
 /// Takes the form that a browser posts to `/settings/apps/new`, and sends it back with a code.
 pub(crate) fn submit(world: &mut World, query: &str, form: &[u8]) -> Answer {
     let form = pairs(&String::from_utf8_lossy(form));
     let refused = |message: &str| Reply::refuse(422, message);
     let manifest = form.get("manifest").ok_or_else(|| refused("The form has no manifest"))?;
-    let manifest: Value = serde_json::from_str(manifest).map_err(|_| refused("The manifest is not JSON"))?;
-    let redirect = manifest["redirect_url"].as_str().ok_or_else(|| refused("The manifest has no redirect_url"))?.to_owned();
+    let manifest: Value =
+        serde_json::from_str(manifest).map_err(|_| refused("The manifest is not JSON"))?;
+    let redirect = manifest["redirect_url"]
+        .as_str()
+        .ok_or_else(|| refused("The manifest has no redirect_url"))?
+        .to_owned();
     if manifest["url"].as_str().is_none() {
         return Err(refused("The manifest has no url"));
     }
@@ -37,7 +42,12 @@ pub(crate) fn submit(world: &mut World, query: &str, form: &[u8]) -> Answer {
     let expires = after(world.now(), CODE_LIFETIME);
     world.manifests.insert(code.clone(), (manifest, expires));
     let state = pairs(query).get("state").cloned().or_else(|| form.get("state").cloned());
-    let state = state.map(|state| format!("&state={}", percent_encoding::utf8_percent_encode(&state, percent_encoding::NON_ALPHANUMERIC)));
+    let state = state.map(|state| {
+        format!(
+            "&state={}",
+            percent_encoding::utf8_percent_encode(&state, percent_encoding::NON_ALPHANUMERIC)
+        )
+    });
     let separator = if redirect.contains('?') { '&' } else { '?' };
     let to = format!("{redirect}{separator}code={code}{}", state.unwrap_or_default());
     Ok(Reply { status: 302, headers: vec![("location", to)], payload: Payload::Empty })

@@ -53,7 +53,12 @@ pub(crate) struct Route {
 }
 
 impl Route {
-    const fn new(method: &'static str, template: &'static str, needs: &'static str, handler: Handler) -> Self {
+    const fn new(
+        method: &'static str,
+        template: &'static str,
+        needs: &'static str,
+        handler: Handler,
+    ) -> Self {
         Self { method, template, needs, creates: false, handler }
     }
 
@@ -113,7 +118,9 @@ pub(crate) fn handle(world: &mut World, request: &Request) -> Handled {
         reply.headers.push(("x-accepted-github-permissions", route.needs.to_owned()));
     }
     reply.headers.push(("x-github-media-type", "github.v3; format=json".to_owned()));
-    reply.headers.push(("x-github-request-id", digest(&world.id().to_string())[..16].to_uppercase()));
+    reply
+        .headers
+        .push(("x-github-request-id", digest(&world.id().to_string())[..16].to_uppercase()));
     Handled { reply, route: route.map(|route| route.template) }
 }
 
@@ -128,7 +135,7 @@ fn answer_for(
         return crate::graphql::answer(world, request, &who?);
     }
     let Some((route, params)) = found else { return Err(Reply::not_found()) };
-    let mut call = Call { world, request, params, who: who?, version };
+    let mut call = Call { world, request, params, who: who? };
     gate::permit(&mut call, route)?;
     let mut reply = (route.handler)(&mut call)?;
     reply.headers.push(("x-github-api-version-selected", version.name().to_owned()));
@@ -146,7 +153,8 @@ pub(crate) fn submit_manifest(world: &mut World, request: &Request) -> Answer {
 /// The route of a request with what its path names.
 pub(crate) fn find(request: &Request) -> Option<(&'static Route, Vec<(&'static str, String)>)> {
     let on_path = |route: &'static Route| Some((route, parameters(route.template, &request.path)?));
-    let mut found: Vec<_> = routes().filter(|route| route.method == request.method).filter_map(on_path).collect();
+    let mut found: Vec<_> =
+        routes().filter(|route| route.method == request.method).filter_map(on_path).collect();
     // `/pulls/comments` is meant before `/pulls/{pull_number}`, and `/commits/{ref}/check-runs` before `/commits/{ref}`.
     found.sort_by_key(|(route, params)| (params.len(), Reverse(route.template.split('/').count())));
     found.into_iter().next()
@@ -156,7 +164,8 @@ fn parameters(template: &'static str, path: &str) -> Option<Vec<(&'static str, S
     let mut params = Vec::new();
     let (mut wanted, mut rest) = (template.split('/').skip(1).peekable(), path.strip_prefix('/')?);
     while let Some(segment) = wanted.next() {
-        let several = wanted.peek().is_none() && (segment == "{path}" || segment == "{ref}" || segment == "{basehead}");
+        let several = wanted.peek().is_none()
+            && (segment == "{path}" || segment == "{ref}" || segment == "{basehead}");
         let (here, after) = match rest.split_once('/') {
             Some((here, after)) if !several => (here, Some(after)),
             _ => (rest, None),
@@ -177,7 +186,13 @@ fn parameters(template: &'static str, path: &str) -> Option<Vec<(&'static str, S
 }
 
 /// Answers 304 where the client has this answer already. Such a request does not count.
-fn conditional(world: &mut World, request: &Request, reply: &mut Reply, key: &str, resource: Resource) {
+fn conditional(
+    world: &mut World,
+    request: &Request,
+    reply: &mut Reply,
+    key: &str,
+    resource: Resource,
+) {
     let bytes = reply.bytes();
     if request.method != "GET" || reply.status != 200 {
         return;

@@ -25,10 +25,30 @@ pub(super) const ROUTES: &[Route] = &[
     Route::new("GET", "/repos/{owner}/{repo}/pulls/{pull_number}", "pull_requests=read", show),
     Route::new("PATCH", "/repos/{owner}/{repo}/pulls/{pull_number}", "pull_requests=write", update),
     Route::new("PUT", "/repos/{owner}/{repo}/pulls/{pull_number}/merge", "contents=write", merge),
-    Route::new("GET", "/repos/{owner}/{repo}/pulls/{pull_number}/requested_reviewers", "pull_requests=read", reviewers),
-    Route::new("POST", "/repos/{owner}/{repo}/pulls/{pull_number}/requested_reviewers", "pull_requests=write", request),
-    Route::new("DELETE", "/repos/{owner}/{repo}/pulls/{pull_number}/requested_reviewers", "pull_requests=write", unrequest),
-    Route::new("GET", "/repos/{owner}/{repo}/commits/{commit_sha}/pulls", "pull_requests=read", of_commit),
+    Route::new(
+        "GET",
+        "/repos/{owner}/{repo}/pulls/{pull_number}/requested_reviewers",
+        "pull_requests=read",
+        reviewers,
+    ),
+    Route::new(
+        "POST",
+        "/repos/{owner}/{repo}/pulls/{pull_number}/requested_reviewers",
+        "pull_requests=write",
+        request,
+    ),
+    Route::new(
+        "DELETE",
+        "/repos/{owner}/{repo}/pulls/{pull_number}/requested_reviewers",
+        "pull_requests=write",
+        unrequest,
+    ),
+    Route::new(
+        "GET",
+        "/repos/{owner}/{repo}/commits/{commit_sha}/pulls",
+        "pull_requests=read",
+        of_commit,
+    ),
 ];
 
 fn list(call: &mut Call<'_>) -> Answer {
@@ -50,7 +70,8 @@ fn list(call: &mut Call<'_>) -> Answer {
     if query("sort") == Some("updated") {
         pulls.sort_by_key(|pull| pull.updated_at);
     }
-    let ascending = query("direction").map_or(query("sort").is_some_and(|sort| sort != "created"), |way| way == "asc");
+    let ascending = query("direction")
+        .map_or(query("sort").is_some_and(|sort| sort != "created"), |way| way == "asc");
     if !ascending {
         pulls.reverse();
     }
@@ -71,15 +92,26 @@ fn diff(call: &mut Call<'_>, pull: &Pull) -> Answer {
     let base = call.world.merge_base(pull);
     let too_large = |message: String| {
         let error = json!([{"resource": "PullRequest", "field": "diff", "code": "too_large"}]);
-        Reply::json(406, json!({"message": message, "errors": error, "documentation_url": "https://docs.github.com/rest", "status": "406"}))
+        Reply::json(
+            406,
+            json!({"message": message, "errors": error, "documentation_url": "https://docs.github.com/rest", "status": "406"}),
+        )
     };
     let changed = call.world.diff(pull.repository, &base, &pull.head.sha);
     if changed.files.len() > DIFF_MAX_FILES {
-        return Err(too_large(format!("Sorry, the diff exceeded the maximum number of files ({DIFF_MAX_FILES}). Consider using 'List pull requests files' API or locally cloning the repository instead.")));
+        return Err(too_large(format!(
+            "Sorry, the diff exceeded the maximum number of files ({DIFF_MAX_FILES}). Consider using 'List pull requests files' API or locally cloning the repository instead."
+        )));
     }
-    let bytes = call.world.git(pull.repository).patch(&base, &pull.head.sha).map_err(|error| Reply::refuse(500, &error.to_string()))?;
+    let bytes = call
+        .world
+        .git(pull.repository)
+        .patch(&base, &pull.head.sha)
+        .map_err(|error| Reply::refuse(500, &error.to_string()))?;
     if bytes.iter().filter(|byte| **byte == b'\n').count() > DIFF_MAX_LINES {
-        return Err(too_large(format!("Sorry, the diff exceeded the maximum number of lines ({DIFF_MAX_LINES})")));
+        return Err(too_large(format!(
+            "Sorry, the diff exceeded the maximum number of lines ({DIFF_MAX_LINES})"
+        )));
     }
     Reply::raw("application/vnd.github.diff; charset=utf-8", bytes)
 }
@@ -120,7 +152,11 @@ fn fork(call: &Call<'_>, id: u64, owner: &str) -> Result<u64, Reply> {
 fn may_change(call: &Call<'_>, pull: &Pull) -> Result<(), Reply> {
     let actor = call.actor();
     let writes = call.world.role(pull.repository, &actor) >= Some(Role::Write);
-    if call.who.installation().is_some() || writes || pull.author == actor { Ok(()) } else { Err(Reply::forbidden()) }
+    if call.who.installation().is_some() || writes || pull.author == actor {
+        Ok(())
+    } else {
+        Err(Reply::forbidden())
+    }
 }
 
 fn update(call: &mut Call<'_>) -> Answer {
@@ -130,7 +166,12 @@ fn update(call: &mut Call<'_>) -> Answer {
     match (body["state"].as_str(), pull.open) {
         (Some("closed"), true) => call.world.close_pull(key, &actor),
         (Some("open"), false) if pull.merged.is_some() => {
-            return Err(validation_failed("PullRequest", "state", "invalid", "state cannot be changed. The pull request has been merged."));
+            return Err(validation_failed(
+                "PullRequest",
+                "state",
+                "invalid",
+                "state cannot be changed. The pull request has been merged.",
+            ));
         }
         (Some("open"), false) => call.world.reopen_pull(key, &actor),
         (Some("open" | "closed") | None, _) => {}
@@ -144,11 +185,21 @@ fn update(call: &mut Call<'_>) -> Answer {
     Reply::ok(shape::pull(call.world, &pull))
 }
 
-fn edit(call: &mut Call<'_>, key: PullKey, title: Option<String>, text: Option<String>, actor: &str) {
+fn edit(
+    call: &mut Call<'_>,
+    key: PullKey,
+    title: Option<String>,
+    text: Option<String>,
+    actor: &str,
+) {
     let pull = call.world.pull_mut(key);
     let mut changes = json!({});
     if let Some(title) = title {
-        shape::add(&mut changes, "title", json!({"from": std::mem::replace(&mut pull.title, title)}));
+        shape::add(
+            &mut changes,
+            "title",
+            json!({"from": std::mem::replace(&mut pull.title, title)}),
+        );
     }
     if let Some(text) = text {
         shape::add(&mut changes, "body", json!({"from": pull.body.replace(text)}));
@@ -163,7 +214,10 @@ fn merge(call: &mut Call<'_>) -> Answer {
         return Err(refused(405));
     }
     if body["sha"].as_str().is_some_and(|sha| sha != pull.head.sha) {
-        return Err(Reply::refuse(409, "Head branch was modified. Review and try the merge again."));
+        return Err(Reply::refuse(
+            409,
+            "Head branch was modified. Review and try the merge again.",
+        ));
     }
     let sha = call.world.merge_pull(pull.key(), &actor).ok_or_else(|| refused(405))?;
     Reply::ok(json!({"sha": sha, "merged": true, "message": "Pull Request successfully merged"}))
@@ -179,10 +233,19 @@ fn request(call: &mut Call<'_>) -> Answer {
     let (pull, body, actor) = (call.pull()?, call.body()?, call.actor());
     let asked = texts(&body, "reviewers");
     if asked.contains(&pull.author) {
-        return Err(validation_failed("PullRequest", "reviewers", "invalid", "Review cannot be requested from pull request author."));
+        return Err(validation_failed(
+            "PullRequest",
+            "reviewers",
+            "invalid",
+            "Review cannot be requested from pull request author.",
+        ));
     }
-    if let Some(login) = asked.iter().find(|login| call.world.role(pull.repository, login).is_none()) {
-        let message = format!("Reviews may only be requested from collaborators. One or more of the users or teams you specified is not a collaborator of the repository: {login}");
+    if let Some(login) =
+        asked.iter().find(|login| call.world.role(pull.repository, login).is_none())
+    {
+        let message = format!(
+            "Reviews may only be requested from collaborators. One or more of the users or teams you specified is not a collaborator of the repository: {login}"
+        );
         return Err(validation_failed("PullRequest", "reviewers", "invalid", &message));
     }
     for login in asked {
@@ -197,7 +260,12 @@ fn unrequest(call: &mut Call<'_>) -> Answer {
     for login in texts(&body, "reviewers") {
         call.world.pull_mut(pull.key()).reviewers.retain(|known| *known != login);
         let reviewer = shape::user(call.world, &login);
-        call.world.emit_pull(pull.key(), "review_request_removed", &actor, json!({"requested_reviewer": reviewer}));
+        call.world.emit_pull(
+            pull.key(),
+            "review_request_removed",
+            &actor,
+            json!({"requested_reviewer": reviewer}),
+        );
     }
     let pull = call.world.pull(pull.key()).clone();
     Reply::ok(shape::pull_simple(call.world, &pull))

@@ -3,8 +3,9 @@
 use serde_json::Value;
 
 use super::{
-    Answer, Call, Route, comments, issues,
+    Answer, Call, Route,
     call::required,
+    comments, issues,
     message::{Reply, validation_failed},
 };
 use crate::{
@@ -17,13 +18,48 @@ const ISSUE_WRITES: &str = "issues=write; pull_requests=write";
 
 pub(super) const ROUTES: &[Route] = &[
     Route::new("GET", "/repos/{owner}/{repo}/issues/{issue_number}/reactions", ISSUE_READS, list),
-    Route::new("POST", "/repos/{owner}/{repo}/issues/{issue_number}/reactions", ISSUE_WRITES, create),
-    Route::new("GET", "/repos/{owner}/{repo}/issues/comments/{comment_id}/reactions", ISSUE_READS, list),
-    Route::new("POST", "/repos/{owner}/{repo}/issues/comments/{comment_id}/reactions", ISSUE_WRITES, create),
-    Route::new("DELETE", "/repos/{owner}/{repo}/issues/comments/{comment_id}/reactions/{reaction_id}", ISSUE_WRITES, delete),
-    Route::new("GET", "/repos/{owner}/{repo}/pulls/comments/{comment_id}/reactions", "pull_requests=read", list),
-    Route::new("POST", "/repos/{owner}/{repo}/pulls/comments/{comment_id}/reactions", "pull_requests=write", create),
-    Route::new("DELETE", "/repos/{owner}/{repo}/pulls/comments/{comment_id}/reactions/{reaction_id}", "pull_requests=write", delete),
+    Route::new(
+        "POST",
+        "/repos/{owner}/{repo}/issues/{issue_number}/reactions",
+        ISSUE_WRITES,
+        create,
+    ),
+    Route::new(
+        "GET",
+        "/repos/{owner}/{repo}/issues/comments/{comment_id}/reactions",
+        ISSUE_READS,
+        list,
+    ),
+    Route::new(
+        "POST",
+        "/repos/{owner}/{repo}/issues/comments/{comment_id}/reactions",
+        ISSUE_WRITES,
+        create,
+    ),
+    Route::new(
+        "DELETE",
+        "/repos/{owner}/{repo}/issues/comments/{comment_id}/reactions/{reaction_id}",
+        ISSUE_WRITES,
+        delete,
+    ),
+    Route::new(
+        "GET",
+        "/repos/{owner}/{repo}/pulls/comments/{comment_id}/reactions",
+        "pull_requests=read",
+        list,
+    ),
+    Route::new(
+        "POST",
+        "/repos/{owner}/{repo}/pulls/comments/{comment_id}/reactions",
+        "pull_requests=write",
+        create,
+    ),
+    Route::new(
+        "DELETE",
+        "/repos/{owner}/{repo}/pulls/comments/{comment_id}/reactions/{reaction_id}",
+        "pull_requests=write",
+        delete,
+    ),
 ];
 
 const CONTENTS: [&str; 8] = ["+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes"];
@@ -53,7 +89,9 @@ fn create(call: &mut Call<'_>) -> Answer {
         return Err(validation_failed("Reaction", "content", "invalid", ""));
     }
     let known = call.world.reactions_on(subject).into_iter();
-    if let Some(known) = known.into_iter().find(|known| known.author == author && known.content == content) {
+    if let Some(known) =
+        known.into_iter().find(|known| known.author == author && known.content == content)
+    {
         return Reply::ok(shape::reaction(call.world, known));
     }
     let (id, created_at) = (call.world.id(), call.world.now());
@@ -65,7 +103,11 @@ fn create(call: &mut Call<'_>) -> Answer {
 
 fn delete(call: &mut Call<'_>) -> Answer {
     let (subject, id) = (subject(call)?, call.number("reaction_id")?);
-    let own = call.world.reactions.get(&id).filter(|known| known.subject == subject && known.author == call.actor());
+    let own = call
+        .world
+        .reactions
+        .get(&id)
+        .filter(|known| known.subject == subject && known.author == call.actor());
     if own.is_none() {
         return Err(Reply::not_found());
     }

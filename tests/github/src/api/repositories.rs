@@ -12,7 +12,12 @@ pub(super) const ROUTES: &[Route] = &[
     Route::new("GET", "/repos/{owner}/{repo}/commits", "contents=read", list_commits),
     Route::new("GET", "/repos/{owner}/{repo}/commits/{ref}", "contents=read", show_commit),
     Route::new("GET", "/repos/{owner}/{repo}/compare/{basehead}", "contents=read", compare),
-    Route::new("GET", "/repos/{owner}/{repo}/collaborators/{username}/permission", "metadata=read", permission),
+    Route::new(
+        "GET",
+        "/repos/{owner}/{repo}/collaborators/{username}/permission",
+        "metadata=read",
+        permission,
+    ),
 ];
 
 fn show(call: &mut Call<'_>) -> Answer {
@@ -23,9 +28,7 @@ fn show(call: &mut Call<'_>) -> Answer {
 fn list_branches(call: &mut Call<'_>) -> Answer {
     let id = call.repository()?;
     let url = format!("{}/repos/{}", call.world.url, call.world.repositories[&id].full_name());
-    let row = |(name, sha): (String, String)| {
-        json!({"name": name, "commit": {"sha": sha, "url": format!("{url}/commits/{sha}")}, "protected": false})
-    };
+    let row = |(name, sha): (String, String)| json!({"name": name, "commit": {"sha": sha, "url": format!("{url}/commits/{sha}")}, "protected": false});
     let rows = call.world.git(id).branches().into_iter().map(row).collect();
     call.page(rows)
 }
@@ -66,9 +69,15 @@ fn show_commit(call: &mut Call<'_>) -> Answer {
     let Some(parent) = commit.parents.first() else { return Reply::ok(body) };
     let diff = call.world.diff(id, parent, &sha);
     let rows = files::rows(call.world, id, &sha, diff.files.iter().take(300).collect());
-    let (additions, deletions): (u64, u64) =
-        (diff.files.iter().map(|file| file.additions).sum(), diff.files.iter().map(|file| file.deletions).sum());
-    shape::add(&mut body, "stats", json!({"additions": additions, "deletions": deletions, "total": additions + deletions}));
+    let (additions, deletions): (u64, u64) = (
+        diff.files.iter().map(|file| file.additions).sum(),
+        diff.files.iter().map(|file| file.deletions).sum(),
+    );
+    shape::add(
+        &mut body,
+        "stats",
+        json!({"additions": additions, "deletions": deletions, "total": additions + deletions}),
+    );
     shape::add(&mut body, "files", Value::Array(rows));
     Reply::ok(body)
 }
@@ -82,10 +91,13 @@ fn compare(call: &mut Call<'_>) -> Answer {
         Some((owner, name)) => foreign(call, id, owner, name),
         None => git.resolve(name),
     };
-    let (base, head) = (revision(base).ok_or_else(Reply::not_found)?, revision(head).ok_or_else(Reply::not_found)?);
-    let merge_base = git.merge_base(&base, &head).ok_or_else(|| {
-        Reply::refuse(404, "No common ancestor between the two commits.")
-    })?;
+    let (base, head) = (
+        revision(base).ok_or_else(Reply::not_found)?,
+        revision(head).ok_or_else(Reply::not_found)?,
+    );
+    let merge_base = git
+        .merge_base(&base, &head)
+        .ok_or_else(|| Reply::refuse(404, "No common ancestor between the two commits."))?;
     let (ahead, behind) = (git.commits(&base, &head), git.commits(&head, &base).len());
     let status = match (ahead.len(), behind) {
         (0, 0) => "identical",
@@ -100,10 +112,16 @@ fn compare(call: &mut Call<'_>) -> Answer {
     let rows = files::rows(call.world, id, &head, shown);
     let repository = &call.world.repositories[&id];
     let per_page = if call.request.query("per_page").is_some() { per_page } else { 250 };
-    let commit = |sha: &str| git.commit(sha).map(|commit| shape::commit(call.world, repository, &commit));
-    let commits: Vec<_> = ahead.iter().skip((page - 1) * per_page).take(per_page)
-        .map(|commit| shape::commit(call.world, repository, commit)).collect();
-    let url = format!("{}/repos/{}/compare/{base}...{head}", call.world.url, repository.full_name());
+    let commit =
+        |sha: &str| git.commit(sha).map(|commit| shape::commit(call.world, repository, &commit));
+    let commits: Vec<_> = ahead
+        .iter()
+        .skip((page - 1) * per_page)
+        .take(per_page)
+        .map(|commit| shape::commit(call.world, repository, commit))
+        .collect();
+    let url =
+        format!("{}/repos/{}/compare/{base}...{head}", call.world.url, repository.full_name());
     let html = format!("{}/{}/compare/{base}...{head}", call.world.url, repository.full_name());
     let body = json!({
         "url": url, "html_url": html, "permalink_url": html, "diff_url": format!("{html}.diff"),
@@ -122,7 +140,11 @@ fn foreign(call: &Call<'_>, id: u64, owner: &str, name: &str) -> Option<String> 
     if own.owner.eq_ignore_ascii_case(owner) {
         return own.git.resolve(name);
     }
-    let fork = call.world.repositories.values().find(|fork| fork.fork_of == Some(id) && fork.owner.eq_ignore_ascii_case(owner))?;
+    let fork = call
+        .world
+        .repositories
+        .values()
+        .find(|fork| fork.fork_of == Some(id) && fork.owner.eq_ignore_ascii_case(owner))?;
     let sha = fork.git.resolve(name)?;
     own.git.fetch_commit(fork.git.path(), &sha, "refs/verdict/incoming").ok()?;
     Some(sha)

@@ -89,7 +89,15 @@ fn side(value: &Value, unset: Side) -> Option<Side> {
 
 fn of_file(file: &FileDiff) -> Anchor {
     let path = file.path.clone();
-    Anchor { path, line: None, side: Side::Right, start: None, position: None, hunk: String::new(), file: true }
+    Anchor {
+        path,
+        line: None,
+        side: Side::Right,
+        start: None,
+        position: None,
+        hunk: String::new(),
+        file: true,
+    }
 }
 
 fn at_position(file: &FileDiff, position: u64) -> Result<Anchor, &'static str> {
@@ -97,5 +105,13 @@ fn at_position(file: &FileDiff, position: u64) -> Result<Anchor, &'static str> {
     let (side, line) = file.at_position(position).ok_or(POSITION_UNRESOLVED)?;
     let place = file.place(side, line).ok_or(POSITION_UNRESOLVED)?;
     let (path, hunk) = (file.path.clone(), file.hunk_until(place));
-    Ok(Anchor { path, line: Some(line), side, start: None, position: Some(position), hunk, file: false })
+    Ok(Anchor {
+        path,
+        line: Some(line),
+        side,
+        start: None,
+        position: Some(position),
+        hunk,
+        file: false,
+    })
 }

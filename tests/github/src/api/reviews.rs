@@ -17,14 +17,52 @@ use crate::{
 };
 
 pub(super) const ROUTES: &[Route] = &[
-    Route::new("GET", "/repos/{owner}/{repo}/pulls/{pull_number}/reviews", "pull_requests=read", list),
-    Route::creating("/repos/{owner}/{repo}/pulls/{pull_number}/reviews", "pull_requests=write", create),
-    Route::new("GET", "/repos/{owner}/{repo}/pulls/{pull_number}/reviews/{review_id}", "pull_requests=read", show),
-    Route::new("PUT", "/repos/{owner}/{repo}/pulls/{pull_number}/reviews/{review_id}", "pull_requests=write", update),
-    Route::new("DELETE", "/repos/{owner}/{repo}/pulls/{pull_number}/reviews/{review_id}", "pull_requests=write", delete),
-    Route::new("GET", "/repos/{owner}/{repo}/pulls/{pull_number}/reviews/{review_id}/comments", "pull_requests=read", comments),
-    Route::creating("/repos/{owner}/{repo}/pulls/{pull_number}/reviews/{review_id}/events", "pull_requests=write", submit),
-    Route::new("PUT", "/repos/{owner}/{repo}/pulls/{pull_number}/reviews/{review_id}/dismissals", "pull_requests=write", dismiss),
+    Route::new(
+        "GET",
+        "/repos/{owner}/{repo}/pulls/{pull_number}/reviews",
+        "pull_requests=read",
+        list,
+    ),
+    Route::creating(
+        "/repos/{owner}/{repo}/pulls/{pull_number}/reviews",
+        "pull_requests=write",
+        create,
+    ),
+    Route::new(
+        "GET",
+        "/repos/{owner}/{repo}/pulls/{pull_number}/reviews/{review_id}",
+        "pull_requests=read",
+        show,
+    ),
+    Route::new(
+        "PUT",
+        "/repos/{owner}/{repo}/pulls/{pull_number}/reviews/{review_id}",
+        "pull_requests=write",
+        update,
+    ),
+    Route::new(
+        "DELETE",
+        "/repos/{owner}/{repo}/pulls/{pull_number}/reviews/{review_id}",
+        "pull_requests=write",
+        delete,
+    ),
+    Route::new(
+        "GET",
+        "/repos/{owner}/{repo}/pulls/{pull_number}/reviews/{review_id}/comments",
+        "pull_requests=read",
+        comments,
+    ),
+    Route::creating(
+        "/repos/{owner}/{repo}/pulls/{pull_number}/reviews/{review_id}/events",
+        "pull_requests=write",
+        submit,
+    ),
+    Route::new(
+        "PUT",
+        "/repos/{owner}/{repo}/pulls/{pull_number}/reviews/{review_id}/dismissals",
+        "pull_requests=write",
+        dismiss,
+    ),
 ];
 
 pub(super) const ONE_PENDING: &str = "User can only have one pending review per pull request";
@@ -50,7 +88,8 @@ fn show(call: &mut Call<'_>) -> Answer {
 fn comments(call: &mut Call<'_>) -> Answer {
     let review = find(call)?;
     let ids = call.world.comments_of_review(review.id);
-    let shape = |id: &u64| shape::review_comment_in_review(call.world, &call.world.review_comments[id]);
+    let shape =
+        |id: &u64| shape::review_comment_in_review(call.world, &call.world.review_comments[id]);
     let rows = ids.iter().map(shape).collect();
     call.page(rows)
 }
@@ -91,7 +130,9 @@ fn state_after(body: &Value) -> Result<ReviewState, Reply> {
         (_, Some("COMMENT")) => Ok(ReviewState::Commented),
         (_, Some("REQUEST_CHANGES")) => Ok(ReviewState::ChangesRequested),
         (_, Some("APPROVE")) => Ok(ReviewState::Approved),
-        _ => Err(Reply::unprocessable(&["Variable $event of type PullRequestReviewEvent was provided invalid value"])),
+        _ => Err(Reply::unprocessable(&[
+            "Variable $event of type PullRequestReviewEvent was provided invalid value",
+        ])),
     }
 }
 
@@ -104,21 +145,32 @@ fn drafts(body: &Value) -> Result<Vec<Value>, Reply> {
         _ => return Err(refused("For 'properties/comments', the value is not an array.")),
     };
     for draft in &drafts {
-        if let Some(field) = ["path", "body"].iter().find(|field| draft[**field].as_str().is_none()) {
+        if let Some(field) = ["path", "body"].iter().find(|field| draft[**field].as_str().is_none())
+        {
             return Err(refused(&format!("For 'items', \"{field}\" wasn't supplied.")));
         }
     }
     Ok(drafts)
 }
 
-fn check_event(state: ReviewState, pull: &Pull, actor: &str, text: &str, bare: bool) -> Result<(), Reply> {
+fn check_event(
+    state: ReviewState,
+    pull: &Pull,
+    actor: &str,
+    text: &str,
+    bare: bool,
+) -> Result<(), Reply> {
     let own = pull.author == actor;
     match state {
-        ReviewState::Approved if own => Err(Reply::unprocessable(&["Can not approve your own pull request"])),
+        ReviewState::Approved if own => {
+            Err(Reply::unprocessable(&["Can not approve your own pull request"]))
+        }
         ReviewState::ChangesRequested if own => {
             Err(Reply::unprocessable(&["Can not request changes on your own pull request"]))
         }
-        ReviewState::Commented | ReviewState::ChangesRequested if bare && text.trim().is_empty() => {
+        ReviewState::Commented | ReviewState::ChangesRequested
+            if bare && text.trim().is_empty() =>
+        {
             Err(Reply::unprocessable(&[review_rules::BODY_BLANK]))
         }
         _ => Ok(()),
@@ -136,7 +188,12 @@ pub(super) fn commit_of(call: &Call<'_>, pull: &Pull, body: &Value) -> Result<St
 }
 
 /// Where each comment is. The first that is nowhere refuses all, and the answer does not name it.
-fn anchors(call: &mut Call<'_>, pull: &Pull, commit: &str, drafts: &[Value]) -> Result<Vec<(Anchor, String)>, Reply> {
+fn anchors(
+    call: &mut Call<'_>,
+    pull: &Pull,
+    commit: &str,
+    drafts: &[Value],
+) -> Result<Vec<(Anchor, String)>, Reply> {
     let base = call.world.merge_base(pull);
     let diff = call.world.diff(pull.repository, &base, commit);
     let place = |draft: &Value| {
@@ -144,7 +201,11 @@ fn anchors(call: &mut Call<'_>, pull: &Pull, commit: &str, drafts: &[Value]) -> 
         review_rules::check_body(body)?;
         Ok((review_rules::anchor(&diff, draft)?, body.to_owned()))
     };
-    drafts.iter().map(place).collect::<Result<_, &str>>().map_err(|error| Reply::unprocessable(&[error]))
+    drafts
+        .iter()
+        .map(place)
+        .collect::<Result<_, &str>>()
+        .map_err(|error| Reply::unprocessable(&[error]))
 }
 
 /// Only whoever wrote a review, or has write access, changes it.
@@ -200,7 +261,9 @@ fn dismiss(call: &mut Call<'_>) -> Answer {
     required(&body, "PullRequestReview", "message")?;
     if !matches!(review.state, ReviewState::Approved | ReviewState::ChangesRequested) {
         let state = review.state.name().to_lowercase();
-        return Err(Reply::unprocessable(&[&format!("Can not dismiss a {state} pull request review")]));
+        return Err(Reply::unprocessable(&[&format!(
+            "Can not dismiss a {state} pull request review"
+        )]));
     }
     may_change(call, &review)?;
     let actor = call.actor();

@@ -2,10 +2,7 @@
 
 use serde_json::json;
 
-use super::{
-    Answer, Call, Route,
-    message::{Reply, validation_failed},
-};
+use super::{Answer, Call, Route, message::validation_failed};
 use crate::{json as shape, world::repositories::Repository};
 
 /// No more results can be paged through.
@@ -16,10 +13,16 @@ pub(super) const ROUTES: &[Route] = &[Route::new("GET", "/search/repositories", 
 fn search(call: &mut Call<'_>) -> Answer {
     let query = call.request.query("q").unwrap_or_default().to_owned();
     if query.trim().is_empty() || query.len() > 256 {
-        return Err(validation_failed("Search", "q", if query.is_empty() { "missing" } else { "invalid" }, ""));
+        return Err(validation_failed(
+            "Search",
+            "q",
+            if query.is_empty() { "missing" } else { "invalid" },
+            "",
+        ));
     }
     let seen = call.world.repositories.values().filter(|found| call.who.sees(call.world, found.id));
-    let mut found: Vec<_> = seen.filter(|found| query.split_whitespace().all(|term| fits(found, term))).collect();
+    let mut found: Vec<_> =
+        seen.filter(|found| query.split_whitespace().all(|term| fits(found, term))).collect();
     match call.request.query("sort") {
         Some("forks") => found.sort_by_key(|found| std::cmp::Reverse(found.about.forks)),
         _ => found.sort_by_key(|found| std::cmp::Reverse(found.about.stars)),
@@ -36,7 +39,9 @@ fn search(call: &mut Call<'_>) -> Answer {
     let rows = found.into_iter().take(MAX_RESULTS).map(row).collect();
     let mut reply = call.page(rows)?;
     let items = reply.logged_body();
-    reply.payload = super::Payload::Json(json!({"total_count": count, "incomplete_results": false, "items": items}));
+    reply.payload = super::Payload::Json(
+        json!({"total_count": count, "incomplete_results": false, "items": items}),
+    );
     Ok(reply)
 }
 
@@ -47,7 +52,9 @@ fn fits(found: &Repository, term: &str) -> bool {
     let about = &found.about;
     let lower = |text: &str| text.to_lowercase();
     match term.split_once(':') {
-        Some(("language", name)) => about.language.as_deref().is_some_and(|language| language.eq_ignore_ascii_case(name)),
+        Some(("language", name)) => {
+            about.language.as_deref().is_some_and(|language| language.eq_ignore_ascii_case(name))
+        }
         Some(("stars", range)) => in_range(about.stars, range),
         Some(("forks", range)) => in_range(about.forks, range),
         Some(("topic", name)) => about.topics.iter().any(|topic| topic.eq_ignore_ascii_case(name)),
@@ -57,7 +64,12 @@ fn fits(found: &Repository, term: &str) -> bool {
         // Where a word is looked for, and what is not kept here, narrows nothing down.
         Some(_) => true,
         None => {
-            let text = format!("{} {} {}", found.full_name(), about.description.as_deref().unwrap_or(""), about.topics.join(" "));
+            let text = format!(
+                "{} {} {}",
+                found.full_name(),
+                about.description.as_deref().unwrap_or(""),
+                about.topics.join(" ")
+            );
             lower(&text).contains(&lower(term.trim_matches('"')))
         }
     }
@@ -66,7 +78,8 @@ fn fits(found: &Repository, term: &str) -> bool {
 fn in_range(value: u64, range: &str) -> bool {
     let number = |text: &str| text.parse::<u64>().ok();
     if let Some((low, high)) = range.split_once("..") {
-        return number(low).is_none_or(|low| value >= low) && number(high).is_none_or(|high| value <= high);
+        return number(low).is_none_or(|low| value >= low)
+            && number(high).is_none_or(|high| value <= high);
     }
     let (sign, digits) = range.split_at(range.find(|c: char| c.is_ascii_digit()).unwrap_or(0));
     let Some(bound) = number(digits) else { return false };

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Git, GitError, text};
 
-const OPTIONS: [&str; 6] = ["diff", "--no-color", "--no-ext-diff", "--no-textconv", "--find-renames", "--full-index"];
+const OPTIONS: [&str; 6] =
+    ["diff", "--no-color", "--no-ext-diff", "--no-textconv", "--find-renames", "--full-index"];
 
 /// Which side of a diff a line is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -131,7 +132,13 @@ fn blocks(patches: &str) -> Vec<&str> {
     starts.iter().zip(ends).map(|(start, end)| &patches[*start..end]).collect()
 }
 
-fn file(path: String, previous: Option<String>, status: &'static str, sha: String, block: &str) -> FileDiff {
+fn file(
+    path: String,
+    previous: Option<String>,
+    status: &'static str,
+    sha: String,
+    block: &str,
+) -> FileDiff {
     let patch = block.find("\n@@ ").map(|at| block[at + 1..].trim_end_matches('\n').to_owned());
     let hunks = patch.as_deref().map(hunks).unwrap_or_default();
     let lines = || hunks.iter().flat_map(|hunk| &hunk.lines);
@@ -201,8 +208,11 @@ impl FileDiff {
 
     /// The hunk's text from its `@@` to a place: GitHub's `diff_hunk`.
     pub(crate) fn hunk_until(&self, place: Place) -> String {
-        let (Some(hunk), Some(patch)) = (self.hunks.get(place.hunk), &self.patch) else { return String::new() };
-        let rows: Vec<_> = patch.split('\n').skip(hunk.row).take(place.position - hunk.row + 1).collect();
+        let (Some(hunk), Some(patch)) = (self.hunks.get(place.hunk), &self.patch) else {
+            return String::new();
+        };
+        let rows: Vec<_> =
+            patch.split('\n').skip(hunk.row).take(place.position - hunk.row + 1).collect();
         rows.join("\n")
     }
 
@@ -251,7 +261,8 @@ mod tests {
 
     #[test]
     fn the_mark_of_a_missing_newline_has_no_number() {
-        let diff = of("@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n\\ No newline at end of file");
+        let diff =
+            of("@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n\\ No newline at end of file");
         assert_eq!((diff.additions, diff.deletions), (1, 1));
         assert_eq!(diff.place(Side::Right, 1), Some(Place { hunk: 0, position: 3 }));
     }

@@ -207,7 +207,8 @@ impl Git {
     }
 
     fn log(&self, selection: &[&str]) -> Vec<Commit> {
-        let format = "--format=%H%x00%T%x00%P%x00%an%x00%ae%x00%aI%x00%cn%x00%ce%x00%cI%x00%B%x00%x01";
+        let format =
+            "--format=%H%x00%T%x00%P%x00%an%x00%ae%x00%aI%x00%cn%x00%ce%x00%cI%x00%B%x00%x01";
         let mut arguments = vec!["log", format];
         arguments.extend(selection);
         let found = self.run(&arguments).unwrap_or_default();
@@ -229,7 +230,8 @@ impl Git {
 fn parse_commit(row: &str) -> Option<Commit> {
     let fields: Vec<_> = row.split('\0').collect();
     let [sha, tree, parents, an, ae, at, cn, ce, ct, message, ..] = fields[..] else { return None };
-    let owned = |name: &str, email: &str, at: &str| (name.to_owned(), email.to_owned(), at.to_owned());
+    let owned =
+        |name: &str, email: &str, at: &str| (name.to_owned(), email.to_owned(), at.to_owned());
     Some(Commit {
         sha: sha.to_owned(),
         tree: tree.to_owned(),

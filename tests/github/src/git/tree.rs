@@ -20,7 +20,8 @@ impl Git {
     /// What is at a path of a commit; the empty path is the root folder.
     pub(crate) fn entry(&self, commit: &str, path: &str) -> Option<Entry> {
         if path.is_empty() {
-            let sha = self.line(&["rev-parse", "--verify", "--quiet", &format!("{commit}^{{tree}}")])?;
+            let sha =
+                self.line(&["rev-parse", "--verify", "--quiet", &format!("{commit}^{{tree}}")])?;
             let (mode, kind) = ("040000".to_owned(), "tree".to_owned());
             return Some(Entry { mode, kind, sha, size: None, path: String::new() });
         }

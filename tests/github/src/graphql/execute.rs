@@ -55,7 +55,12 @@ impl<'a> Execution<'a> {
         self.select(&root, &self.document.selections, &mut Vec::new())
     }
 
-    fn select(&mut self, node: &Node, selections: &[Selection], path: &mut Vec<String>) -> Result<Value, Problem> {
+    fn select(
+        &mut self,
+        node: &Node,
+        selections: &[Selection],
+        path: &mut Vec<String>,
+    ) -> Result<Value, Problem> {
         let mut data = Map::new();
         for field in self.fields(node, selections) {
             let key = field.alias.clone().unwrap_or_else(|| field.name.clone());
@@ -79,7 +84,9 @@ impl<'a> Execution<'a> {
                 }
                 Selection::Spread(name) => {
                     let fragment = self.document.fragments.get(name).filter(|(on, _)| fits(on));
-                    fields.extend(fragment.map(|(_, inner)| self.fields(node, inner)).unwrap_or_default());
+                    fields.extend(
+                        fragment.map(|(_, inner)| self.fields(node, inner)).unwrap_or_default(),
+                    );
                 }
                 Selection::Inline(..) => {}
             }
@@ -87,11 +94,19 @@ impl<'a> Execution<'a> {
         fields
     }
 
-    fn field(&mut self, node: &Node, field: &Field, path: &mut Vec<String>) -> Result<Value, Problem> {
+    fn field(
+        &mut self,
+        node: &Node,
+        field: &Field,
+        path: &mut Vec<String>,
+    ) -> Result<Value, Problem> {
         if field.name == "__typename" {
             return Ok(json!(types::name(self.world, node)));
         }
-        let arguments = field.arguments.iter().map(|(name, value)| (name.clone(), value.value(&self.variables)));
+        let arguments = field
+            .arguments
+            .iter()
+            .map(|(name, value)| (name.clone(), value.value(&self.variables)));
         let arguments = Arguments(arguments.collect());
         let resolved = match node {
             Node::Mutation => mutations::run(self.world, self.who, &field.name, &arguments),
@@ -107,21 +122,29 @@ impl<'a> Execution<'a> {
         }
     }
 
-    fn complete(&mut self, resolved: Resolved, field: &Field, path: &mut Vec<String>) -> Result<Value, Problem> {
+    fn complete(
+        &mut self,
+        resolved: Resolved,
+        field: &Field,
+        path: &mut Vec<String>,
+    ) -> Result<Value, Problem> {
         let bare = field.selections.is_empty();
         match resolved {
             Resolved::Scalar(value) if bare => Ok(value),
-            Resolved::Scalar(_) => {
-                Err(Problem::invalid(format!("Selections can't be made on scalars (field '{}')", field.name)))
-            }
+            Resolved::Scalar(_) => Err(Problem::invalid(format!(
+                "Selections can't be made on scalars (field '{}')",
+                field.name
+            ))),
             Resolved::Nothing => Ok(Value::Null),
-            _ if bare => {
-                Err(Problem::invalid(format!("Field must have selections (field '{}')", field.name)))
-            }
+            _ if bare => Err(Problem::invalid(format!(
+                "Field must have selections (field '{}')",
+                field.name
+            ))),
             Resolved::Node(node) => self.select(&node, &field.selections, path),
-            Resolved::List(nodes) => {
-                nodes.iter().map(|node| self.select(node, &field.selections, path)).collect::<Result<_, _>>()
-            }
+            Resolved::List(nodes) => nodes
+                .iter()
+                .map(|node| self.select(node, &field.selections, path))
+                .collect::<Result<_, _>>(),
         }
     }
 }

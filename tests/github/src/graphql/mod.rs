@@ -49,8 +49,8 @@ pub(crate) fn answer(world: &mut World, request: &Request, who: &Identity) -> An
     if matches!(who, Identity::Anonymous | Identity::App(_)) {
         return Err(Reply::refuse(401, "This endpoint requires you to be authenticated."));
     }
-    let body: Value =
-        serde_json::from_slice(&request.body).map_err(|_| Reply::refuse(400, "Problems parsing JSON"))?;
+    let body: Value = serde_json::from_slice(&request.body)
+        .map_err(|_| Reply::refuse(400, "Problems parsing JSON"))?;
     let query = body["query"].as_str().unwrap_or_default();
     let variables = body["variables"].as_object().cloned().unwrap_or_default();
     Reply::ok(run(world, who, query, variables))

@@ -13,14 +13,21 @@ use crate::{
 const CLASSIFIERS: [&str; 6] = ["SPAM", "ABUSE", "OFF_TOPIC", "OUTDATED", "DUPLICATE", "RESOLVED"];
 
 /// Runs one mutation.
-pub(super) fn run(world: &mut World, who: &Identity, name: &str, arguments: &Arguments) -> Result<Resolved, Problem> {
+pub(super) fn run(
+    world: &mut World,
+    who: &Identity,
+    name: &str,
+    arguments: &Arguments,
+) -> Result<Resolved, Problem> {
     match name {
         "resolveReviewThread" => resolve(world, who, arguments.input("threadId"), true),
         "unresolveReviewThread" => resolve(world, who, arguments.input("threadId"), false),
         "minimizeComment" => {
             let classifier = arguments.input("classifier");
             if !CLASSIFIERS.contains(&classifier) {
-                return Err(Problem::invalid("Argument 'classifier' on InputObject 'MinimizeCommentInput' has an invalid value"));
+                return Err(Problem::invalid(
+                    "Argument 'classifier' on InputObject 'MinimizeCommentInput' has an invalid value",
+                ));
             }
             minimize(world, who, arguments.input("subjectId"), Some(classifier.to_lowercase()))
         }
@@ -37,9 +44,19 @@ fn forbidden(who: &Identity) -> Problem {
     Problem::new("FORBIDDEN", message)
 }
 
-fn resolve(world: &mut World, who: &Identity, id: &str, resolved: bool) -> Result<Resolved, Problem> {
+fn resolve(
+    world: &mut World,
+    who: &Identity,
+    id: &str,
+    resolved: bool,
+) -> Result<Resolved, Problem> {
     let Node::Thread(first) = find(world, who, id)? else {
-        return Err(Problem::new("NOT_FOUND", format!("Could not resolve to PullRequestReviewThread node with the global id of '{id}'.")));
+        return Err(Problem::new(
+            "NOT_FOUND",
+            format!(
+                "Could not resolve to PullRequestReviewThread node with the global id of '{id}'."
+            ),
+        ));
     };
     let (pull, login) = (world.review_comments[&first].pull, who.login(world));
     let may = match who {
@@ -57,8 +74,13 @@ fn resolve(world: &mut World, who: &Identity, id: &str, resolved: bool) -> Resul
     Ok(Resolved::Node(Node::Payload("thread", Box::new(Node::Thread(first)))))
 }
 
-fn minimize(world: &mut World, who: &Identity, id: &str, reason: Option<String>) -> Result<Resolved, Problem> {
-    let node = find(world, who, id)?;
+fn minimize(
+    world: &mut World,
+    who: &Identity,
+    id: &str,
+    reason: Option<String>,
+) -> Result<Resolved, Problem> {
+    let (node, hidden) = (find(world, who, id)?, reason.is_some());
     let repository = match node {
         Node::ReviewComment(id) => world.review_comments[&id].pull.0,
         Node::IssueComment(id) => world.issue_comments[&id].pull.0,
@@ -81,5 +103,6 @@ fn minimize(world: &mut World, who: &Identity, id: &str, reason: Option<String>)
         }
         _ => {}
     }
-    Ok(Resolved::Node(Node::Payload("minimizedComment", Box::new(node))))
+    let field = if hidden { "minimizedComment" } else { "unminimizedComment" };
+    Ok(Resolved::Node(Node::Payload(field, Box::new(node))))
 }

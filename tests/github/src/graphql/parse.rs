@@ -49,9 +49,11 @@ impl Argument {
             Self::Variable(name) => variables.get(name).cloned().unwrap_or(Value::Null),
             Self::Plain(value) => value.clone(),
             Self::List(items) => items.iter().map(|item| item.value(variables)).collect(),
-            Self::Object(fields) => {
-                fields.iter().map(|(name, field)| (name.clone(), field.value(variables))).collect::<Map<_, _>>().into()
-            }
+            Self::Object(fields) => fields
+                .iter()
+                .map(|(name, field)| (name.clone(), field.value(variables)))
+                .collect::<Map<_, _>>()
+                .into(),
         }
     }
 }
@@ -74,7 +76,11 @@ pub(super) fn parse(text: &str) -> Parsed<Document> {
             other => return Err(format!("Parse error on {other:?}")),
         }
     }
-    if document.selections.is_empty() { Err("A query attribute must be specified and must be a string.".to_owned()) } else { Ok(document) }
+    if document.selections.is_empty() {
+        Err("A query attribute must be specified and must be a string.".to_owned())
+    } else {
+        Ok(document)
+    }
 }
 
 fn tokens(text: &str) -> Parsed<Vec<String>> {
@@ -235,7 +241,9 @@ impl Parser {
                 Ok(Argument::List(items))
             }
             // Numbers, strings and literals are JSON's; anything else is the name of an enum's value.
-            text => Ok(Argument::Plain(serde_json::from_str(text).unwrap_or_else(|_| Value::String(token)))),
+            text => Ok(Argument::Plain(
+                serde_json::from_str(text).unwrap_or_else(|_| Value::String(token)),
+            )),
         }
     }
 }
@@ -253,7 +261,10 @@ mod tests {
             }
             fragment F on Repository { name }"#;
         let document = parse(text).unwrap();
-        assert_eq!((document.mutation, document.selections.len(), document.fragments.len()), (false, 2, 1));
+        assert_eq!(
+            (document.mutation, document.selections.len(), document.fragments.len()),
+            (false, 2, 1)
+        );
         assert_eq!(document.defaults["n"], 7);
         let Selection::Field(field) = &document.selections[1] else { panic!("no field") };
         let variables = serde_json::json!({"id": 5}).as_object().cloned().unwrap();
@@ -263,6 +274,8 @@ mod tests {
 
     #[test]
     fn refuses_what_is_no_query() {
-        assert!(parse("").is_err() && parse("{ a").is_err() && parse("query { a(b: \"c) }").is_err());
+        assert!(
+            parse("").is_err() && parse("{ a").is_err() && parse("query { a(b: \"c) }").is_err()
+        );
     }
 }

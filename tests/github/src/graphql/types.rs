@@ -49,10 +49,6 @@ pub(super) enum Resolved {
 
 type Outcome = Result<Resolved, Problem>;
 
-fn scalar(value: Value) -> Outcome {
-    Ok(Resolved::Scalar(value))
-}
-
 fn actor(login: &str) -> Outcome {
     Ok(Resolved::Node(Node::Actor(login.to_owned())))
 }
@@ -68,7 +64,9 @@ pub(super) fn name(world: &World, node: &Node) -> &'static str {
         Node::ReviewComment(_) => "PullRequestReviewComment",
         Node::IssueComment(_) => "IssueComment",
         Node::Review(_) => "PullRequestReview",
-        Node::Actor(login) => world.users.get(&login.to_lowercase()).map_or("User", |user| user.kind),
+        Node::Actor(login) => {
+            world.users.get(&login.to_lowercase()).map_or("User", |user| user.kind)
+        }
         Node::Commit(_) => "Commit",
         Node::Connection(_) => "Connection",
         Node::PageInfo(_) => "PageInfo",
@@ -84,14 +82,22 @@ pub(super) fn is_a(world: &World, node: &Node, on: &str) -> bool {
     name == on
         || match on {
             "Node" => true,
-            "Comment" | "Minimizable" | "Reactable" => matches!(node, Node::ReviewComment(_) | Node::IssueComment(_)),
+            "Comment" | "Minimizable" | "Reactable" => {
+                matches!(node, Node::ReviewComment(_) | Node::IssueComment(_))
+            }
             "Actor" => matches!(node, Node::Actor(_)),
             _ => false,
         }
 }
 
 /// The value of a field of a node.
-pub(super) fn resolve(world: &World, who: &Identity, node: &Node, field: &str, arguments: &Arguments) -> Outcome {
+pub(super) fn resolve(
+    world: &World,
+    who: &Identity,
+    node: &Node,
+    field: &str,
+    arguments: &Arguments,
+) -> Outcome {
     let found = match node {
         Node::Query => query(world, who, field, arguments)?,
         Node::Repository(id) => repository(world, *id, field, arguments)?,
@@ -117,7 +123,9 @@ pub(super) fn resolve(world: &World, who: &Identity, node: &Node, field: &str, a
         Node::RateLimit => rate_limit(world, who, field),
         Node::Mutation => None,
     };
-    let unknown = || Problem::invalid(format!("Field '{field}' doesn't exist on type '{}'", name(world, node)));
+    let unknown = || {
+        Problem::invalid(format!("Field '{field}' doesn't exist on type '{}'", name(world, node)))
+    };
     found.ok_or_else(unknown)
 }
 
@@ -135,7 +143,10 @@ fn query(world: &World, who: &Identity, field: &str, arguments: &Arguments) -> F
             let (owner, name) = (arguments.text("owner"), arguments.text("name"));
             let seen = world.find_repository(owner, name).filter(|id| who.sees(world, *id));
             let missing = || {
-                Problem::new("NOT_FOUND", format!("Could not resolve to a Repository with the name '{owner}/{name}'."))
+                Problem::new(
+                    "NOT_FOUND",
+                    format!("Could not resolve to a Repository with the name '{owner}/{name}'."),
+                )
             };
             seen.map(|id| Some(Resolved::Node(Node::Repository(id)))).ok_or_else(missing)
         }
@@ -149,7 +160,12 @@ fn query(world: &World, who: &Identity, field: &str, arguments: &Arguments) -> F
 
 /// The node of an id, if whoever asks sees it.
 pub(super) fn find(world: &World, who: &Identity, id: &str) -> Result<Node, Problem> {
-    let missing = || Problem::new("NOT_FOUND", format!("Could not resolve to a node with the global id of '{id}'"));
+    let missing = || {
+        Problem::new(
+            "NOT_FOUND",
+            format!("Could not resolve to a node with the global id of '{id}'"),
+        )
+    };
     let (kind, number) = from_node_id(id).ok_or_else(missing)?;
     let submitted = |comment: &&ReviewComment| world.is_submitted(comment.review);
     let (node, repository) = match kind {
@@ -159,11 +175,19 @@ pub(super) fn find(world: &World, who: &Identity, id: &str) -> Result<Node, Prob
             (Node::Pull(pull.key()), Some(pull.repository))
         }
         "PRRT" | "PRRC" => {
-            let comment = world.review_comments.get(&number).filter(submitted).ok_or_else(missing)?;
-            let node = if kind == "PRRT" { Node::Thread(comment.thread()) } else { Node::ReviewComment(number) };
+            let comment =
+                world.review_comments.get(&number).filter(submitted).ok_or_else(missing)?;
+            let node = if kind == "PRRT" {
+                Node::Thread(comment.thread())
+            } else {
+                Node::ReviewComment(number)
+            };
             (node, Some(comment.pull.0))
         }
-        "IC" => (Node::IssueComment(number), world.issue_comments.get(&number).map(|comment| comment.pull.0)),
+        "IC" => (
+            Node::IssueComment(number),
+            world.issue_comments.get(&number).map(|comment| comment.pull.0),
+        ),
         "PRR" => (Node::Review(number), world.reviews.get(&number).map(|review| review.pull.0)),
         _ => return Err(missing()),
     };
@@ -181,9 +205,16 @@ fn repository(world: &World, id: u64, field: &str, arguments: &Arguments) -> Fou
         "pullRequest" => {
             let number = arguments.number("number").unwrap_or_default();
             let missing = || {
-                Problem::new("NOT_FOUND", format!("Could not resolve to a PullRequest with the number of {number}."))
+                Problem::new(
+                    "NOT_FOUND",
+                    format!("Could not resolve to a PullRequest with the number of {number}."),
+                )
             };
-            let key = world.pulls.contains_key(&(id, number)).then_some((id, number)).ok_or_else(missing)?;
+            let key = world
+                .pulls
+                .contains_key(&(id, number))
+                .then_some((id, number))
+                .ok_or_else(missing)?;
             Ok(Some(Resolved::Node(Node::Pull(key))))
         }
         _ => Ok(None),
@@ -192,7 +223,13 @@ fn repository(world: &World, id: u64, field: &str, arguments: &Arguments) -> Fou
 
 fn pull(world: &World, pull: &Pull, field: &str, arguments: &Arguments) -> Found {
     let key = pull.key();
-    let state = if pull.merged.is_some() { "MERGED" } else if pull.open { "OPEN" } else { "CLOSED" };
+    let state = if pull.merged.is_some() {
+        "MERGED"
+    } else if pull.open {
+        "OPEN"
+    } else {
+        "CLOSED"
+    };
     match field {
         "id" => found(json!(node_id("PR", pull.id))),
         "databaseId" => found(json!(pull.id)),
@@ -210,7 +247,10 @@ fn pull(world: &World, pull: &Pull, field: &str, arguments: &Arguments) -> Found
         "updatedAt" => found(json!(written(pull.updated_at))),
         "author" => actor(&pull.author).map(Some),
         "reviewThreads" => {
-            let of = world.comments_of_pull(key).into_iter().filter(|id| world.review_comments[id].reply_to.is_none());
+            let of = world
+                .comments_of_pull(key)
+                .into_iter()
+                .filter(|id| world.review_comments[id].reply_to.is_none());
             window(field, of.map(Node::Thread).collect(), arguments)
         }
         "comments" => {
@@ -242,9 +282,12 @@ fn thread(world: &World, first: u64, field: &str, arguments: &Arguments) -> Foun
         "diffSide" => found(json!(original.side.name())),
         "startDiffSide" => found(json!(original.start.map(|(_, side)| side.name()))),
         "subjectType" => found(json!(if original.file { "FILE" } else { "LINE" })),
-        "resolvedBy" => resolved.map_or(Ok(Some(Resolved::Nothing)), |login| actor(login).map(Some)),
+        "resolvedBy" => {
+            resolved.map_or(Ok(Some(Resolved::Nothing)), |login| actor(login).map(Some))
+        }
         "comments" => {
-            let nodes = world.comments_of_thread(first).into_iter().map(Node::ReviewComment).collect();
+            let nodes =
+                world.comments_of_thread(first).into_iter().map(Node::ReviewComment).collect();
             window(field, nodes, arguments)
         }
         _ => Ok(None),
@@ -270,7 +313,11 @@ fn review_comment(world: &World, comment: &ReviewComment, field: &str) -> Found 
         "commit" => Ok(Some(Resolved::Node(Node::Commit(comment.commit.clone())))),
         "originalCommit" => Ok(Some(Resolved::Node(Node::Commit(comment.original_commit.clone())))),
         "pullRequestReview" => Ok(Some(Resolved::Node(Node::Review(comment.review)))),
-        "replyTo" => Ok(Some(comment.reply_to.map_or(Resolved::Nothing, |id| Resolved::Node(Node::ReviewComment(id))))),
+        "replyTo" => Ok(Some(
+            comment
+                .reply_to
+                .map_or(Resolved::Nothing, |id| Resolved::Node(Node::ReviewComment(id))),
+        )),
         "url" => {
             let shape = crate::json::review_comment(world, comment);
             found(shape["html_url"].clone())
@@ -356,7 +403,9 @@ fn window(field: &str, all: Vec<Node>, arguments: &Arguments) -> Found {
         Problem::new("MISSING_PAGINATION_BOUNDARIES", message)
     })?;
     if count > 100 {
-        let message = format!("Requesting {count} records on the `{field}` connection exceeds the `first` limit of 100 records.");
+        let message = format!(
+            "Requesting {count} records on the `{field}` connection exceeds the `first` limit of 100 records."
+        );
         return Err(Problem::new("EXCESSIVE_PAGINATION", message));
     }
     let count = usize::try_from(count).unwrap_or(100);
@@ -375,7 +424,8 @@ fn connection(window: &Connection, field: &str) -> Option<Resolved> {
     match field {
         "nodes" => Some(Resolved::List(shown.to_vec())),
         "edges" => {
-            let edge = |(at, node): (usize, &Node)| Node::Edge(Box::new(node.clone()), window.from + at);
+            let edge =
+                |(at, node): (usize, &Node)| Node::Edge(Box::new(node.clone()), window.from + at);
             Some(Resolved::List(shown.iter().enumerate().map(edge).collect()))
         }
         "totalCount" => Some(Resolved::Scalar(json!(window.all.len()))),

@@ -11,8 +11,7 @@ use base64::{
 use serde_json::{Value, json};
 
 use crate::{
-    Permissions,
-    json as shape,
+    Permissions, json as shape,
     server::Shared,
     world::{World, actors::HookTarget, outbox::Event},
 };
@@ -72,11 +71,13 @@ impl App {
         let pem = self.private_key();
         let inner: String = pem.lines().filter(|line| !line.starts_with("-----")).collect();
         let der = STANDARD.decode(inner).unwrap_or_else(|error| panic!("the App's key: {error}"));
-        let key = RsaKeyPair::from_der(&der).unwrap_or_else(|error| panic!("the App's key: {error}"));
+        let key =
+            RsaKeyPair::from_der(&der).unwrap_or_else(|error| panic!("the App's key: {error}"));
         let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
         let signed = format!("{}.{}", part(&json!({"alg": "RS256", "typ": "JWT"})), part(claims));
         let mut signature = vec![0; key.public_modulus_len()];
-        let made = key.sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), signed.as_bytes(), &mut signature);
+        let made =
+            key.sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), signed.as_bytes(), &mut signature);
         made.unwrap_or_else(|_| panic!("the App's key does not sign"));
         format!("{signed}.{}", URL_SAFE_NO_PAD.encode(signature))
     }
@@ -106,7 +107,11 @@ impl App {
 
     /// Changes what an installation is granted.
     pub fn grant(&self, installation: u64, permissions: Permissions) {
-        self.shared.world().installations.entry(installation).and_modify(|found| found.permissions = permissions);
+        self.shared
+            .world()
+            .installations
+            .entry(installation)
+            .and_modify(|found| found.permissions = permissions);
     }
 
     /// Suspends an installation, or lets it go on.

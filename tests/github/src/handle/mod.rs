@@ -38,7 +38,8 @@ impl FakeGitHub {
     /// Starts one on any free port of 127.0.0.1.
     #[expect(clippy::unused_async, reason = "starting may come to wait for something")]
     pub async fn start() -> Self {
-        Self::listen("127.0.0.1:0").unwrap_or_else(|error| panic!("the fake GitHub does not start: {error}"))
+        Self::listen("127.0.0.1:0")
+            .unwrap_or_else(|error| panic!("the fake GitHub does not start: {error}"))
     }
 
     /// Starts one on an address.
@@ -74,10 +75,22 @@ impl FakeGitHub {
         self.add_repository(full_name, None, false, about)
     }
 
-    fn add_repository(&self, full_name: &str, source: Option<&Path>, private: bool, about: About) -> Repository {
-        let source = source.map(|path| path.canonicalize().unwrap_or_else(|error| panic!("{}: {error}", path.display())));
+    fn add_repository(
+        &self,
+        full_name: &str,
+        source: Option<&Path>,
+        private: bool,
+        about: About,
+    ) -> Repository {
+        let source = source.map(|path| {
+            path.canonicalize().unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+        });
         let new = NewRepository { full_name, source, private, about, fork_of: None };
-        let id = self.shared().world().create_repository(new).unwrap_or_else(|error| panic!("{full_name}: {error}"));
+        let id = self
+            .shared()
+            .world()
+            .create_repository(new)
+            .unwrap_or_else(|error| panic!("{full_name}: {error}"));
         Repository::new(self.shared().clone(), id)
     }
 
@@ -119,7 +132,12 @@ impl FakeGitHub {
 
     /// Does the late writes that wait, and returns when they are done.
     pub async fn land_late_writes(&self) {
-        let waits = |world: &World| world.log.list.iter().any(|request| request.fault.as_deref() == Some("late_write") && !request.applied);
+        let waits =
+            |world: &World| {
+                world.log.list.iter().any(|request| {
+                    request.fault.as_deref() == Some("late_write") && !request.applied
+                })
+            };
         self.until(|shared| {
             shared.late_writes.notify_waiters();
             !waits(&shared.world())

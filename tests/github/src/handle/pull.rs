@@ -29,7 +29,15 @@ impl PullRequestBuilder {
     pub(super) fn new(repository: Repository, head: &str, base: &str) -> Self {
         let title = format!("Change {head}");
         let (head, base) = ((repository.id, head.to_owned()), base.to_owned());
-        Self { repository, head, base, title, body: None, draft: false, author: "contributor".to_owned() }
+        Self {
+            repository,
+            head,
+            base,
+            title,
+            body: None,
+            draft: false,
+            author: "contributor".to_owned(),
+        }
     }
 
     /// From a branch of a fork.
@@ -136,7 +144,11 @@ impl PullRequest {
     /// Every submitted comment on its lines, oldest first.
     pub fn review_comments(&self) -> Vec<Comment> {
         let world = self.shared.world();
-        world.comments_of_pull(self.key).iter().map(|id| seen::comment(&world, &world.review_comments[id])).collect()
+        world
+            .comments_of_pull(self.key)
+            .iter()
+            .map(|id| seen::comment(&world, &world.review_comments[id]))
+            .collect()
     }
 
     /// Every comment below it, oldest first.
@@ -220,7 +232,13 @@ impl PullRequest {
         self.write_review(login, body, on, ReviewState::Pending)
     }
 
-    fn write_review(&self, login: &str, body: &str, on: Option<(&str, u64, &str)>, state: ReviewState) -> u64 {
+    fn write_review(
+        &self,
+        login: &str,
+        body: &str,
+        on: Option<(&str, u64, &str)>,
+        state: ReviewState,
+    ) -> u64 {
         let mut world = self.shared.world();
         let pull = world.pull(self.key).clone();
         let base = world.merge_base(&pull);
@@ -242,9 +260,21 @@ impl PullRequest {
         let mut world = self.shared.world();
         let first = world.review_comments[&comment].clone();
         let pull = world.pull(self.key).clone();
-        let review = world.write_review(&pull, login, String::new(), ReviewState::Commented, &first.original_commit);
+        let review = world.write_review(
+            &pull,
+            login,
+            String::new(),
+            ReviewState::Commented,
+            &first.original_commit,
+        );
         let thread = first.thread();
-        let id = world.write_review_comment(review, login, body.to_owned(), first.original, Some(thread));
+        let id = world.write_review_comment(
+            review,
+            login,
+            body.to_owned(),
+            first.original,
+            Some(thread),
+        );
         world.emit_submitted(review);
         id
     }
@@ -261,7 +291,8 @@ impl PullRequest {
         let mut world = self.shared.world();
         world.user(login, "User");
         let below = world.issue_comments.contains_key(&comment);
-        let subject = if below { Subject::IssueComment(comment) } else { Subject::ReviewComment(comment) };
+        let subject =
+            if below { Subject::IssueComment(comment) } else { Subject::ReviewComment(comment) };
         let (id, created_at) = (world.id(), world.now());
         let (author, content) = (login.to_owned(), content.to_owned());
         world.reactions.insert(id, Reaction { id, subject, author, content, created_at });
@@ -271,7 +302,8 @@ impl PullRequest {
     pub fn reactions(&self, comment: u64) -> Vec<(String, String)> {
         let world = self.shared.world();
         let below = world.issue_comments.contains_key(&comment);
-        let subject = if below { Subject::IssueComment(comment) } else { Subject::ReviewComment(comment) };
+        let subject =
+            if below { Subject::IssueComment(comment) } else { Subject::ReviewComment(comment) };
         let on = world.reactions_on(subject).into_iter();
         on.map(|reaction| (reaction.author.clone(), reaction.content.clone())).collect()
     }

@@ -72,7 +72,13 @@ impl Repository {
         let (name, private) = (format!("{owner}/{}", found.name), found.private);
         let source = Some(found.git.path().to_owned());
         world.user(owner, "User");
-        let new = NewRepository { full_name: &name, source, private, about: About::default(), fork_of: Some(self.id) };
+        let new = NewRepository {
+            full_name: &name,
+            source,
+            private,
+            about: About::default(),
+            fork_of: Some(self.id),
+        };
         let id = world.create_repository(new).unwrap_or_else(|error| panic!("{name}: {error}"));
         // Its commits come from whoever works on it from now on.
         world.repository_mut(id).source = None;
@@ -100,7 +106,8 @@ impl Repository {
     pub fn webhook(&self, url: &str, secret: Option<&str>, events: &[&str]) {
         let mut world = self.shared.world();
         let id = world.id();
-        let target = HookTarget { url: Some(url.to_owned()), secret: secret.map(ToOwned::to_owned) };
+        let target =
+            HookTarget { url: Some(url.to_owned()), secret: secret.map(ToOwned::to_owned) };
         let events = events.iter().map(|event| (*event).to_owned()).collect();
         world.hooks.insert(id, RepositoryHook { id, repository: self.id, events, target });
     }
@@ -117,7 +124,10 @@ impl Repository {
 
     /// A pull request by its number.
     pub fn pull(&self, number: u64) -> PullRequest {
-        assert!(self.shared.world().pulls.contains_key(&(self.id, number)), "no pull request {number}");
+        assert!(
+            self.shared.world().pulls.contains_key(&(self.id, number)),
+            "no pull request {number}"
+        );
         PullRequest { shared: self.shared.clone(), key: (self.id, number) }
     }
 
@@ -125,7 +135,8 @@ impl Repository {
     pub fn checks(&self, sha: &str) -> Vec<Check> {
         let mut world = self.shared.world();
         world.age_checks();
-        let on = world.checks.values().filter(|run| run.repository == self.id && run.head_sha == sha);
+        let on =
+            world.checks.values().filter(|run| run.repository == self.id && run.head_sha == sha);
         on.map(seen::check).collect()
     }
 }

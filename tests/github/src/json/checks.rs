@@ -114,7 +114,10 @@ pub(crate) fn delivery(delivery: &Delivery, whole: bool) -> Value {
     });
     if whole {
         add(&mut shape, "url", json!(delivery.target.url));
-        let sent: Map<_, _> = headers(delivery).into_iter().map(|(name, value)| (name.to_owned(), json!(value))).collect();
+        let sent: Map<_, _> = headers(delivery)
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), json!(value)))
+            .collect();
         add(&mut shape, "request", json!({"headers": sent, "payload": delivery.payload}));
         let answer = outcome.filter(|_| code != 0).map(|outcome| &outcome.body);
         add(&mut shape, "response", json!({"headers": {}, "payload": answer}));

@@ -16,10 +16,14 @@ pub(crate) fn commit(world: &World, repository: &Repository, commit: &Commit) ->
     let account = |(name, _, _): &(String, String, String)| {
         world.users.get(&name.to_lowercase()).map(|found| user(world, &found.login))
     };
-    let parents: Vec<_> = commit.parents.iter().map(|sha| {
-        json!({"sha": sha, "url": format!("{url}/commits/{sha}"),
+    let parents: Vec<_> = commit
+        .parents
+        .iter()
+        .map(|sha| {
+            json!({"sha": sha, "url": format!("{url}/commits/{sha}"),
             "html_url": format!("{}/{}/commit/{sha}", world.url, repository.full_name())})
-    }).collect();
+        })
+        .collect();
     json!({
         "sha": commit.sha,
         "node_id": node_id("C", repository.id),
@@ -43,7 +47,8 @@ pub(crate) fn commit(world: &World, repository: &Repository, commit: &Commit) ->
 
 /// A commit as merge groups show it.
 pub(crate) fn simple_commit(commit: &Commit) -> Value {
-    let person = |(name, email, _): &(String, String, String)| json!({"name": name, "email": email});
+    let person =
+        |(name, email, _): &(String, String, String)| json!({"name": name, "email": email});
     json!({
         "id": commit.sha,
         "tree_id": commit.tree,
@@ -66,9 +71,17 @@ pub(crate) fn push_commit(commit: &Commit) -> Value {
 }
 
 /// A file that differs; with its patch where one is given.
-pub(crate) fn file(world: &World, repository: &Repository, head: &str, file: &FileDiff, patch: Option<&str>) -> Value {
-    let path = percent_encoding::utf8_percent_encode(&file.path, percent_encoding::NON_ALPHANUMERIC);
-    let (html, full_name) = (format!("{}/{}", world.url, repository.full_name()), repository.full_name());
+pub(crate) fn file(
+    world: &World,
+    repository: &Repository,
+    head: &str,
+    file: &FileDiff,
+    patch: Option<&str>,
+) -> Value {
+    let path =
+        percent_encoding::utf8_percent_encode(&file.path, percent_encoding::NON_ALPHANUMERIC);
+    let (html, full_name) =
+        (format!("{}/{}", world.url, repository.full_name()), repository.full_name());
     let mut shape = json!({
         "sha": file.sha,
         "filename": file.path,

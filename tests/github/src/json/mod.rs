@@ -12,7 +12,9 @@ mod reviews;
 pub(crate) use checks::{check_run, check_suite, delivery};
 pub(crate) use commits::{commit, file, push_commit, simple_commit};
 pub(crate) use pulls::{issue, label, pull, pull_simple};
-pub(crate) use reviews::{issue_comment, reaction, review, review_comment, review_comment_in_review, review_for_webhook};
+pub(crate) use reviews::{
+    issue_comment, reaction, review, review_comment, review_comment_in_review, review_for_webhook,
+};
 
 use serde_json::{Value, json};
 
@@ -171,7 +173,9 @@ fn add_flags(shape: &mut Value, repository: &Repository) {
     for flag in ["has_issues", "has_projects", "has_wiki", "has_downloads"] {
         add(shape, flag, json!(true));
     }
-    for flag in ["has_pages", "has_discussions", "disabled", "is_template", "web_commit_signoff_required"] {
+    for flag in
+        ["has_pages", "has_discussions", "disabled", "is_template", "web_commit_signoff_required"]
+    {
         add(shape, flag, json!(false));
     }
     add(shape, "allow_forking", json!(true));

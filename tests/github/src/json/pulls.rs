@@ -78,10 +78,15 @@ pub(crate) fn pull(world: &mut World, pull: &Pull) -> Value {
     let base = world.merge_base(pull);
     let diff = world.diff(pull.repository, &base, &pull.head.sha);
     let mergeable = (pull.open).then(|| git.mergeable(&pull.base.sha, &pull.head.sha));
-    let comments = world.issue_comments.values().filter(|comment| comment.pull == pull.key()).count();
+    let comments =
+        world.issue_comments.values().filter(|comment| comment.pull == pull.key()).count();
     let mut shape = pull_simple(world, pull);
     add(&mut shape, "merged", json!(pull.merged.is_some()));
-    add(&mut shape, "merged_by", pull.merged.as_ref().map_or(Value::Null, |merged| user(world, &merged.by)));
+    add(
+        &mut shape,
+        "merged_by",
+        pull.merged.as_ref().map_or(Value::Null, |merged| user(world, &merged.by)),
+    );
     add(&mut shape, "mergeable", json!(mergeable));
     add(&mut shape, "rebaseable", json!(mergeable));
     let state = mergeable.map_or("unknown", |clean| if clean { "clean" } else { "dirty" });
@@ -132,7 +137,8 @@ pub(crate) fn issue(world: &World, pull: &Pull) -> Value {
     let full_name = world.repositories[&pull.repository].full_name();
     let url = format!("{}/repos/{full_name}/issues/{}", world.url, pull.number);
     let html = format!("{}/{full_name}/pull/{}", world.url, pull.number);
-    let comments = world.issue_comments.values().filter(|comment| comment.pull == pull.key()).count();
+    let comments =
+        world.issue_comments.values().filter(|comment| comment.pull == pull.key()).count();
     json!({
         "url": url,
         "repository_url": format!("{}/repos/{full_name}", world.url),

@@ -12,7 +12,8 @@ use crate::{
 };
 
 /// The reactions there are.
-pub(crate) const REACTIONS: [&str; 8] = ["+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes"];
+pub(crate) const REACTIONS: [&str; 8] =
+    ["+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes"];
 
 fn links(world: &World, pull: PullKey) -> (String, String) {
     let full_name = world.repositories[&pull.0].full_name();

@@ -35,13 +35,17 @@ pub(super) fn answer(shared: &Shared, request: &Request) -> Reply {
             world.log.list.clear();
             Reply::ok(json!({}))
         }
-        ("POST", "faults") => read::<Fault>(request).map(|fault| world.faults.add(fault)).map(|()| done()),
+        ("POST", "faults") => {
+            read::<Fault>(request).map(|fault| world.faults.add(fault)).map(|()| done())
+        }
         ("DELETE", "faults") => {
             world.faults.clear();
             Reply::ok(json!({}))
         }
         ("POST", "clock") => advance(&mut world, request),
-        ("POST", "limits") => read::<Limits>(request).map(|limits| world.limiter.limits = limits).map(|()| done()),
+        ("POST", "limits") => {
+            read::<Limits>(request).map(|limits| world.limiter.limits = limits).map(|()| done())
+        }
         ("POST", "users") => add_user(&mut world, request),
         ("POST", "update") => update(&mut world, request),
         _ => Err(Reply::not_found()),
@@ -59,7 +63,9 @@ fn read<T: serde::de::DeserializeOwned>(request: &Request) -> Result<T, Reply> {
 
 fn advance(world: &mut World, request: &Request) -> Answer {
     let body: Value = read(request)?;
-    let seconds = body["advance_seconds"].as_u64().ok_or_else(|| Reply::refuse(400, "advance_seconds is missing"))?;
+    let seconds = body["advance_seconds"]
+        .as_u64()
+        .ok_or_else(|| Reply::refuse(400, "advance_seconds is missing"))?;
     world.clock.advance(std::time::Duration::from_secs(seconds));
     Reply::ok(json!({"now": written(world.now())}))
 }
@@ -74,7 +80,8 @@ fn add_user(world: &mut World, request: &Request) -> Answer {
     let body: Value = read(request)?;
     let login = body["login"].as_str().ok_or_else(|| Reply::refuse(400, "login is missing"))?;
     if !body["role"].is_null() {
-        let role: Role = serde_json::from_value(body["role"].clone()).map_err(|error| Reply::refuse(400, &error.to_string()))?;
+        let role: Role = serde_json::from_value(body["role"].clone())
+            .map_err(|error| Reply::refuse(400, &error.to_string()))?;
         let id = repository(world, &body)?;
         world.repository_mut(id).collaborators.insert(login.to_lowercase(), role);
     }

@@ -31,7 +31,8 @@ fn split(path: &str) -> Option<(String, String, String)> {
 /// Answers git.
 pub(super) async fn answer(shared: &Shared, request: Request) -> Reply {
     let Some((owner, name, rest)) = split(&request.path) else { return Reply::not_found() };
-    let writes = rest.contains("receive-pack") || request.query("service") == Some("git-receive-pack");
+    let writes =
+        rest.contains("receive-pack") || request.query("service") == Some("git-receive-pack");
     let allowed = admit(shared, &request, &owner, &name, writes);
     let (repository, login, path) = match allowed {
         Ok(allowed) => allowed,
@@ -40,13 +41,21 @@ pub(super) async fn answer(shared: &Shared, request: Request) -> Reply {
     let reply = backend(&request, &path, &rest, &login).await;
     if rest == "/git-receive-pack" {
         let (shared, login) = (shared.clone(), login.clone());
-        let _ = tokio::task::spawn_blocking(move || shared.world().notice_pushes(repository, &login)).await;
+        let _ =
+            tokio::task::spawn_blocking(move || shared.world().notice_pushes(repository, &login))
+                .await;
     }
     reply.unwrap_or_else(|error| Reply::refuse(500, &format!("git http-backend failed: {error}")))
 }
 
 /// Whether somebody may read or write a repository: its id, their login, its folder.
-fn admit(shared: &Shared, request: &Request, owner: &str, name: &str, writes: bool) -> Result<(u64, String, String), Reply> {
+fn admit(
+    shared: &Shared,
+    request: &Request,
+    owner: &str,
+    name: &str,
+    writes: bool,
+) -> Result<(u64, String, String), Reply> {
     let world = shared.world();
     let who = identity::identify(&world, request)?;
     let unauthorized = || {
@@ -62,7 +71,11 @@ fn admit(shared: &Shared, request: &Request, owner: &str, name: &str, writes: bo
     };
     let level = if writes { Level::Write } else { Level::Read };
     if !who.holds(&world, Some(id), "contents", level) {
-        return Err(if who == Identity::Anonymous { unauthorized() } else { Reply::refuse(403, "Write access to repository not granted.") });
+        return Err(if who == Identity::Anonymous {
+            unauthorized()
+        } else {
+            Reply::refuse(403, "Write access to repository not granted.")
+        });
     }
     let path = world.repositories[&id].git.path().to_string_lossy().into_owned();
     Ok((id, who.login(&world), path))
@@ -112,11 +125,18 @@ fn parse(output: Vec<u8>) -> Reply {
     let end = output.windows(4).position(|four| four == b"\r\n\r\n");
     let Some(end) = end else { return Reply::refuse(500, "git http-backend gave no answer") };
     let head = String::from_utf8_lossy(&output[..end]).into_owned();
-    let mut reply = Reply { status: 200, headers: Vec::new(), payload: Payload::Raw { kind: "", bytes: output[end + 4..].to_vec() } };
+    let mut reply = Reply {
+        status: 200,
+        headers: Vec::new(),
+        payload: Payload::Raw { kind: "", bytes: output[end + 4..].to_vec() },
+    };
     for line in head.lines() {
         let Some((name, value)) = line.split_once(": ") else { continue };
         match name.to_ascii_lowercase().as_str() {
-            "status" => reply.status = value.split(' ').next().and_then(|code| code.parse().ok()).unwrap_or(500),
+            "status" => {
+                reply.status =
+                    value.split(' ').next().and_then(|code| code.parse().ok()).unwrap_or(500)
+            }
             "content-type" => reply.headers.push(("content-type", value.to_owned())),
             "cache-control" => reply.headers.push(("cache-control", value.to_owned())),
             _ => {}

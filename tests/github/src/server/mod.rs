@@ -69,7 +69,8 @@ impl Server {
         let (stop, stopped) = oneshot::channel();
         let (ready, is_ready) = std_mpsc::channel();
         let for_thread = shared.clone();
-        let thread = std::thread::spawn(move || run(listener, for_thread, to_send, stopped, &ready));
+        let thread =
+            std::thread::spawn(move || run(listener, for_thread, to_send, stopped, &ready));
         is_ready.recv().map_err(std::io::Error::other)??;
         Ok(Self { shared, address, stop: Some(stop), thread: Some(thread), _folder: folder })
     }
@@ -91,7 +92,8 @@ fn run(
     stopped: oneshot::Receiver<()>,
     ready: &std_mpsc::Sender<std::io::Result<()>>,
 ) {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = match runtime {
         Ok(runtime) => runtime,
         Err(error) => {

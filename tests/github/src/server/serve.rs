@@ -30,7 +30,9 @@ pub(super) async fn serve(
     ConnectInfo(reset): ConnectInfo<Reset>,
     request: HttpRequest<Body>,
 ) -> Result<Response<Body>, Infallible> {
-    let Ok(request) = read(request).await else { return Ok(respond(Reply::refuse(413, "Payload too large"))) };
+    let Ok(request) = read(request).await else {
+        return Ok(respond(Reply::refuse(413, "Payload too large")));
+    };
     if request.path.starts_with("/_fake/") {
         return Ok(respond(admin::answer(&shared, &request)));
     }
@@ -48,7 +50,9 @@ async fn read(request: HttpRequest<Body>) -> Result<Request, axum::Error> {
     let body = axum::body::to_bytes(body, MAX_BODY_BYTES).await?;
     let query_text = head.uri.query().unwrap_or_default().to_owned();
     let headers = head.headers.iter();
-    let headers = headers.map(|(name, value)| (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned()));
+    let headers = headers.map(|(name, value)| {
+        (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())
+    });
     Ok(Request {
         method: head.method.to_string(),
         path: without_prefix(head.uri.path()),
@@ -104,7 +108,8 @@ async fn apply(shared: &Shared, request: Request, number: u64) -> Reply {
         let handled = {
             let mut world = shared.world();
             if request.method == "POST" && request.path.ends_with("/settings/apps/new") {
-                let reply = api::submit_manifest(&mut world, &request).unwrap_or_else(|refusal| refusal);
+                let reply =
+                    api::submit_manifest(&mut world, &request).unwrap_or_else(|refusal| refusal);
                 api::Handled { reply, route: None }
             } else {
                 api::handle(&mut world, &request)
@@ -134,7 +139,13 @@ fn note_status(shared: &Shared, number: u64, status: Option<u16>) {
     }
 }
 
-async fn disturbed(shared: &Shared, request: Request, number: u64, hit: Hit, reset: &Reset) -> Response<Body> {
+async fn disturbed(
+    shared: &Shared,
+    request: Request,
+    number: u64,
+    hit: Hit,
+    reset: &Reset,
+) -> Response<Body> {
     match hit {
         Hit::Answer { code, headers, body } => {
             note_status(shared, number, Some(code));
@@ -161,7 +172,13 @@ async fn disturbed(shared: &Shared, request: Request, number: u64, hit: Hit, res
 }
 
 /// Answers before the write is done, or never.
-async fn late(shared: &Shared, request: Request, number: u64, after: Option<Duration>, silent: bool) -> Response<Body> {
+async fn late(
+    shared: &Shared,
+    request: Request,
+    number: u64,
+    after: Option<Duration>,
+    silent: bool,
+) -> Response<Body> {
     let writer = shared.clone();
     let answered = if silent { None } else { Some(504) };
     note_status(shared, number, answered);
@@ -180,7 +197,10 @@ async fn late(shared: &Shared, request: Request, number: u64, after: Option<Dura
     if silent {
         std::future::pending::<()>().await;
     }
-    respond(Reply::json(504, json!({"message": "We couldn't respond to your request in time. Sorry about that. Please try resubmitting your request and contact us if the problem persists."})))
+    respond(Reply::json(
+        504,
+        json!({"message": "We couldn't respond to your request in time. Sorry about that. Please try resubmitting your request and contact us if the problem persists."}),
+    ))
 }
 
 fn lost(reset: &Reset) -> Response<Body> {
@@ -208,7 +228,8 @@ fn add_header(response: &mut Response<Body>, name: &str, value: &str) {
 
 fn respond(reply: Reply) -> Response<Body> {
     let mut response = Response::new(Body::empty());
-    *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    *response.status_mut() =
+        StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     add_header(&mut response, "server", "fake-github");
     for (name, value) in &reply.headers {
         add_header(&mut response, name, value);

@@ -70,7 +70,11 @@ async fn post(client: &reqwest::Client, delivery: &Delivery) -> (u16, String, St
         Ok(response) => {
             let status = response.status();
             let text = response.text().await.unwrap_or_default();
-            let name = if status.is_success() { "OK" } else { status.canonical_reason().unwrap_or("Error") };
+            let name = if status.is_success() {
+                "OK"
+            } else {
+                status.canonical_reason().unwrap_or("Error")
+            };
             (status.as_u16(), name.to_owned(), text)
         }
         Err(error) if error.is_timeout() => (0, "timed out".to_owned(), String::new()),

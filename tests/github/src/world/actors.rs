@@ -129,7 +129,10 @@ impl World {
         let prefix = if permissions.is_some() { "github_pat_" } else { "ghp_" };
         let token = format!("{prefix}{}", &digest(&format!("{login} {}", self.id()))[..36]);
         let owner = TokenOwner::User(login.to_owned());
-        self.tokens.insert(token.clone(), Token { owner, permissions, repositories: None, expires_at: None });
+        self.tokens.insert(
+            token.clone(),
+            Token { owner, permissions, repositories: None, expires_at: None },
+        );
         token
     }
 
@@ -157,7 +160,12 @@ impl World {
     }
 
     /// Puts an App on an account, with the permissions it asks for now.
-    pub(crate) fn install(&mut self, app: u64, account: &str, repositories: Option<Vec<u64>>) -> u64 {
+    pub(crate) fn install(
+        &mut self,
+        app: u64,
+        account: &str,
+        repositories: Option<Vec<u64>>,
+    ) -> u64 {
         self.user(account, "Organization");
         let id = self.id();
         let permissions = self.apps[&app].permissions.clone();
@@ -165,7 +173,15 @@ impl World {
         let account = account.to_owned();
         self.installations.insert(
             id,
-            Installation { id, app, account, permissions, repositories, suspended: false, created_at },
+            Installation {
+                id,
+                app,
+                account,
+                permissions,
+                repositories,
+                suspended: false,
+                created_at,
+            },
         );
         id
     }
@@ -182,8 +198,12 @@ impl World {
         let seed = format!("{installation} {}", self.id());
         let token = format!("ghs_{}{}", digest(&seed), digest(&format!("{seed} more")));
         let owner = TokenOwner::Installation(installation);
-        let stands_for =
-            Token { owner, permissions: Some(permissions), repositories, expires_at: Some(expires_at) };
+        let stands_for = Token {
+            owner,
+            permissions: Some(permissions),
+            repositories,
+            expires_at: Some(expires_at),
+        };
         self.tokens.insert(token.clone(), stands_for);
         (token, expires_at)
     }
@@ -202,12 +222,14 @@ impl World {
 }
 
 fn generate_key() -> RsaKeyPair {
-    RsaKeyPair::generate(KeySize::Rsa2048).unwrap_or_else(|_| panic!("no RSA key can be made on this machine"))
+    RsaKeyPair::generate(KeySize::Rsa2048)
+        .unwrap_or_else(|_| panic!("no RSA key can be made on this machine"))
 }
 
 /// The private key in the form that GitHub hands out: PKCS#1, which is the octet string inside the PKCS#8.
 fn pem(key: &RsaKeyPair) -> String {
-    let der: Pkcs8V1Der<'_> = key.as_der().unwrap_or_else(|_| panic!("an RSA key without its encoding"));
+    let der: Pkcs8V1Der<'_> =
+        key.as_der().unwrap_or_else(|_| panic!("an RSA key without its encoding"));
     // A sequence header (4 bytes), the version (3), the algorithm (15), and the octet string's header (4).
     let inner = STANDARD.encode(&der.as_ref()[26..]);
     let rows: Vec<_> = inner.as_bytes().chunks(64).map(String::from_utf8_lossy).collect();

@@ -40,7 +40,9 @@ pub(crate) struct CheckRun {
 impl World {
     /// The suite that an App's check runs on one commit are in.
     pub(crate) fn suite(&mut self, repository: u64, app: u64, head_sha: &str) -> u64 {
-        let same = |run: &&CheckRun| run.repository == repository && run.app == app && run.head_sha == head_sha;
+        let same = |run: &&CheckRun| {
+            run.repository == repository && run.app == app && run.head_sha == head_sha
+        };
         if let Some(run) = self.checks.values().find(same) {
             return run.suite;
         }
@@ -70,7 +72,11 @@ impl World {
             }
         }
         let asks = matches!(action, "rerequested" | "requested_action");
-        let sender = if asks { self.repositories[&run.repository].owner.clone() } else { self.apps[&run.app].bot() };
+        let sender = if asks {
+            self.repositories[&run.repository].owner.clone()
+        } else {
+            self.apps[&run.app].bot()
+        };
         self.emit(Event {
             name: "check_run",
             action: Some(action),

@@ -28,13 +28,16 @@ impl World {
         let base_sha = tip(&git, &new.base).ok_or("field base is invalid")?;
         let head_sha = tip(&head_git, &head_name).ok_or("field head is invalid")?;
         if head_repository != repository {
-            git.fetch_commit(head_git.path(), &head_sha, "refs/verdict/incoming").map_err(|error| error.to_string())?;
+            git.fetch_commit(head_git.path(), &head_sha, "refs/verdict/incoming")
+                .map_err(|error| error.to_string())?;
         }
         if git.is_ancestor(&head_sha, &base_sha) {
             return Err(format!("No commits between {} and {head_name}", new.base));
         }
-        let (owner, head_owner) =
-            (self.repositories[&repository].owner.clone(), self.repositories[&head_repository].owner.clone());
+        let (owner, head_owner) = (
+            self.repositories[&repository].owner.clone(),
+            self.repositories[&head_repository].owner.clone(),
+        );
         let (id, issue_id, now) = (self.id(), self.id(), self.now());
         self.user(&new.author, "User");
         let found = self.repository_mut(repository);
@@ -51,7 +54,12 @@ impl World {
             draft: new.draft,
             author: new.author.clone(),
             base: Branch { repository: Some(repository), owner, name: new.base, sha: base_sha },
-            head: Branch { repository: Some(head_repository), owner: head_owner, name: head_name, sha: head_sha },
+            head: Branch {
+                repository: Some(head_repository),
+                owner: head_owner,
+                name: head_name,
+                sha: head_sha,
+            },
             labels: Vec::new(),
             reviewers: Vec::new(),
             created_at: now,
@@ -66,7 +74,13 @@ impl World {
     }
 
     /// Sends a `pull_request` webhook.
-    pub(crate) fn emit_pull(&mut self, key: PullKey, action: &'static str, sender: &str, more: Value) {
+    pub(crate) fn emit_pull(
+        &mut self,
+        key: PullKey,
+        action: &'static str,
+        sender: &str,
+        more: Value,
+    ) {
         let pull = self.pull(key).clone();
         let mut body = json!({"number": pull.number, "pull_request": shape::pull(self, &pull)});
         if let Value::Object(more) = more {
@@ -90,7 +104,8 @@ impl World {
         let now = self.git(repository).branches();
         let found = self.repository_mut(repository);
         let before = std::mem::replace(&mut found.branches, now.clone());
-        let mut moved: Vec<_> = now.iter().filter(|(name, sha)| before.get(*name) != Some(*sha)).collect();
+        let mut moved: Vec<_> =
+            now.iter().filter(|(name, sha)| before.get(*name) != Some(*sha)).collect();
         let gone: Vec<_> = before.keys().filter(|name| !now.contains_key(*name)).cloned().collect();
         moved.retain(|(name, _)| !name.starts_with("gh-readonly-queue/"));
         for (name, sha) in moved {
@@ -110,13 +125,21 @@ impl World {
     ///
     /// # Errors
     /// What git says where it cannot.
-    pub(crate) fn update_repository(&mut self, repository: u64, by: Option<&str>) -> Result<(), String> {
+    pub(crate) fn update_repository(
+        &mut self,
+        repository: u64,
+        by: Option<&str>,
+    ) -> Result<(), String> {
         let found = self.repository_mut(repository);
         let (git, owner) = (found.git.clone(), found.owner.clone());
         if let Some(source) = found.source.clone() {
             let now = Git::open(&source).branches();
             let before = std::mem::replace(&mut found.source_branches, now.clone());
-            for name in now.iter().filter(|(name, sha)| before.get(*name) != Some(*sha)).map(|(name, _)| name) {
+            for name in now
+                .iter()
+                .filter(|(name, sha)| before.get(*name) != Some(*sha))
+                .map(|(name, _)| name)
+            {
                 git.fetch_branch(&source, name).map_err(|error| error.to_string())?;
             }
             for name in before.keys().filter(|name| !now.contains_key(*name)) {
@@ -167,8 +190,12 @@ impl World {
         let pull = self.pull(key).clone();
         let (base, head) = (self.merge_base(&pull), pull.head.sha.clone());
         let diff = self.diff(key.0, &base, &head);
-        let ids: Vec<_> =
-            self.review_comments.values().filter(|comment| comment.pull == key).map(|comment| comment.id).collect();
+        let ids: Vec<_> = self
+            .review_comments
+            .values()
+            .filter(|comment| comment.pull == key)
+            .map(|comment| comment.id)
+            .collect();
         for id in ids {
             let comment = self.review_comments[&id].clone();
             let since = self.diff(key.0, &comment.original_commit, &head);
@@ -203,7 +230,10 @@ impl World {
         let git = self.git(key.0);
         let branch = format!("refs/heads/{}", pull.base.name);
         let base = git.resolve(&branch)?;
-        let message = format!("Merge pull request #{} from {}/{}", pull.number, pull.head.owner, pull.head.name);
+        let message = format!(
+            "Merge pull request #{} from {}/{}",
+            pull.number, pull.head.owner, pull.head.name
+        );
         let sha = git.merge(&base, &pull.head.sha, &message)?;
         git.set_ref(&branch, &sha).ok()?;
         let at = self.now();
@@ -213,14 +243,25 @@ impl World {
         Some(sha)
     }
 
-    fn emit_push(&mut self, repository: u64, pusher: &str, branch: &str, before: &str, after: &str) {
+    fn emit_push(
+        &mut self,
+        repository: u64,
+        pusher: &str,
+        branch: &str,
+        before: &str,
+        after: &str,
+    ) {
         let git = self.git(repository);
         let (created, deleted) = (before == NO_COMMIT, after == NO_COMMIT);
         let commits = if created || deleted { Vec::new() } else { git.commits(before, after) };
         let commits: Vec<_> = commits.iter().map(shape::push_commit).collect();
         let head_commit = git.commit(after).as_ref().map(shape::push_commit);
         let email = format!("{pusher}@users.noreply.github.com");
-        let compare = format!("{}/{}/compare/{before}...{after}", self.url, self.repositories[&repository].full_name());
+        let compare = format!(
+            "{}/{}/compare/{before}...{after}",
+            self.url,
+            self.repositories[&repository].full_name()
+        );
         let body = json!({
             "ref": format!("refs/heads/{branch}"), "before": before, "after": after, "created": created,
             "deleted": deleted, "forced": !created && !deleted && !git.is_ancestor(before, after),
@@ -238,7 +279,12 @@ impl World {
     }
 }
 
-fn place_again(comment: &mut ReviewComment, file: Option<&FileDiff>, changed: Option<&FileDiff>, head: &str) {
+fn place_again(
+    comment: &mut ReviewComment,
+    file: Option<&FileDiff>,
+    changed: Option<&FileDiff>,
+    head: &str,
+) {
     let original = &comment.original;
     let follow = |side: Side, line: u64| match (side, changed) {
         (Side::Right, Some(changed)) => changed.moved(line),

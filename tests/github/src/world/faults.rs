@@ -74,13 +74,25 @@ fn milliseconds(time: Duration) -> u64 {
 impl Fault {
     fn new(effect: Effect) -> Self {
         let (method, path) = (anything(), anywhere());
-        Self { method, path, installation: None, skip: 0, times: once(), lasting_seconds: None, effect }
+        Self {
+            method,
+            path,
+            installation: None,
+            skip: 0,
+            times: once(),
+            lasting_seconds: None,
+            effect,
+        }
     }
 
     /// An error with GitHub's usual body.
     pub fn status(code: u16) -> Self {
         let message = if code >= 500 { "Server Error" } else { "Refused by a fault" };
-        Self::new(Effect::Status { code, headers: BTreeMap::new(), body: json!({"message": message}) })
+        Self::new(Effect::Status {
+            code,
+            headers: BTreeMap::new(),
+            body: json!({"message": message}),
+        })
     }
 
     /// An error with a body of one's own.
@@ -245,7 +257,13 @@ impl Faults {
     }
 
     /// What hits a request, if anything does.
-    pub(crate) fn hit(&mut self, method: &str, path: &str, installation: Option<u64>, now: Timestamp) -> Option<Hit> {
+    pub(crate) fn hit(
+        &mut self,
+        method: &str,
+        path: &str,
+        installation: Option<u64>,
+        now: Timestamp,
+    ) -> Option<Hit> {
         self.list.retain(|(fault, _, since)| {
             let lasts = fault.lasting_seconds.zip(*since);
             lasts.is_none_or(|(seconds, since)| after(since, Duration::from_secs(seconds)) > now)
@@ -253,7 +271,10 @@ impl Faults {
         for at in 0..self.list.len() {
             let (fault, seen, since) = &mut self.list[at];
             let whose = fault.installation.is_none_or(|id| installation == Some(id));
-            if !whose || !(fault.method == "*" || fault.method == method) || !matches(&fault.path, path) {
+            if !whose
+                || !(fault.method == "*" || fault.method == method)
+                || !matches(&fault.path, path)
+            {
                 continue;
             }
             *seen += 1;
@@ -274,7 +295,9 @@ impl Faults {
 
 fn resolve(effect: &Effect, now: Timestamp) -> Hit {
     match effect.clone() {
-        Effect::Status { code, headers, body } => Hit::Answer { code, headers: headers.into_iter().collect(), body },
+        Effect::Status { code, headers, body } => {
+            Hit::Answer { code, headers: headers.into_iter().collect(), body }
+        }
         Effect::Reset => Hit::Reset,
         Effect::Truncate => Hit::Truncate,
         Effect::Slow { milliseconds } => Hit::Slow(Duration::from_millis(milliseconds)),
@@ -302,8 +325,13 @@ fn limited(code: u16, retry_after: Option<u64>, remaining: u64, reset: i64) -> H
         ("x-ratelimit-resource".to_owned(), "core".to_owned()),
     ];
     headers.extend(retry_after.map(|seconds| ("retry-after".to_owned(), seconds.to_string())));
-    let documentation = "https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api";
-    Hit::Answer { code, headers, body: json!({"message": message, "documentation_url": documentation}) }
+    let documentation =
+        "https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api";
+    Hit::Answer {
+        code,
+        headers,
+        body: json!({"message": message, "documentation_url": documentation}),
+    }
 }
 
 /// Whether a path fits a pattern of segments.
@@ -337,7 +365,10 @@ mod tests {
         let mut faults = Faults::default();
         faults.add(Fault::reset().on("POST", "/a").skip(1).times(2));
         let mut hits = |method| faults.hit(method, "/a", None, Timestamp::UNIX_EPOCH).is_some();
-        assert_eq!(["POST", "GET", "POST", "POST", "POST"].map(&mut hits), [false, false, true, true, false]);
+        assert_eq!(
+            ["POST", "GET", "POST", "POST", "POST"].map(&mut hits),
+            [false, false, true, true, false]
+        );
     }
 
     #[test]

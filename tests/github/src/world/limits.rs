@@ -47,7 +47,13 @@ impl Default for Limits {
 impl Limits {
     /// No limit at all, as on an Enterprise Server that configures none.
     pub fn none() -> Self {
-        Self { core: None, search: None, graphql: None, content_per_minute: None, content_per_hour: None }
+        Self {
+            core: None,
+            search: None,
+            graphql: None,
+            content_per_minute: None,
+            content_per_hour: None,
+        }
     }
 }
 
@@ -156,8 +162,11 @@ mod tests {
 
     #[test]
     fn a_used_up_limit_resets_after_its_window() {
-        let mut limiter = Limiter { limits: Limits { core: Some(2), ..Limits::none() }, ..Limiter::default() };
-        assert!(limiter.take("a", Resource::Core, at(0)) && limiter.take("a", Resource::Core, at(1)));
+        let mut limiter =
+            Limiter { limits: Limits { core: Some(2), ..Limits::none() }, ..Limiter::default() };
+        assert!(
+            limiter.take("a", Resource::Core, at(0)) && limiter.take("a", Resource::Core, at(1))
+        );
         assert!(!limiter.take("a", Resource::Core, at(2)));
         assert!(limiter.take("b", Resource::Core, at(2)), "others have limits of their own");
         assert!(limiter.take("a", Resource::Core, at(3600)));
@@ -165,7 +174,8 @@ mod tests {
 
     #[test]
     fn content_is_limited_by_minute_and_hour() {
-        let limits = Limits { content_per_minute: Some(2), content_per_hour: Some(3), ..Limits::none() };
+        let limits =
+            Limits { content_per_minute: Some(2), content_per_hour: Some(3), ..Limits::none() };
         let mut limiter = Limiter { limits, ..Limiter::default() };
         let taken = [0, 1, 2, 61, 122, 3600].map(|second| limiter.take_content("a", at(second)));
         assert_eq!(taken, [true, true, false, true, false, true]);

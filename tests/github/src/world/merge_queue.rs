@@ -22,7 +22,13 @@ impl World {
     }
 
     /// Takes a group out of the queue.
-    pub(crate) fn dequeue_pull(&mut self, key: PullKey, head: &str, reason: &'static str, by: &str) {
+    pub(crate) fn dequeue_pull(
+        &mut self,
+        key: PullKey,
+        head: &str,
+        reason: &'static str,
+        by: &str,
+    ) {
         let git = self.git(key.0);
         let pull = self.pull(key).clone();
         if let Some(base) = git.commit(head).and_then(|commit| commit.parents.first().cloned()) {
@@ -56,7 +62,8 @@ impl World {
     fn merge_group(&self, key: PullKey, head: &str) -> serde_json::Value {
         let pull = self.pull(key);
         let commit = self.git(key.0).commit(head);
-        let base = commit.as_ref().and_then(|commit| commit.parents.first().cloned()).unwrap_or_default();
+        let base =
+            commit.as_ref().and_then(|commit| commit.parents.first().cloned()).unwrap_or_default();
         json!({"merge_group": {
             "head_sha": head,
             "head_ref": queue_branch(&pull.base.name, pull.number, &base),

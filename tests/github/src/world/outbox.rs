@@ -90,7 +90,11 @@ impl World {
             let mut payload = self.payload(&event);
             if event.name != "installation" {
                 let node = super::node_id("INST", installation.id);
-                shape::add(&mut payload, "installation", json!({"id": installation.id, "node_id": node}));
+                shape::add(
+                    &mut payload,
+                    "installation",
+                    json!({"id": installation.id, "node_id": node}),
+                );
             }
             self.enqueue(&event, &guid, receiver, app.hook_id, app.hook, payload);
         }
@@ -99,7 +103,14 @@ impl World {
             let asked = hook.events.iter().any(|name| name == event.name || name == "*");
             if event.only_app.is_none() && asked && event.repository == Some(hook.repository) {
                 let payload = self.payload(&event);
-                self.enqueue(&event, &guid, Receiver::Repository(hook.id), hook.id, hook.target, payload);
+                self.enqueue(
+                    &event,
+                    &guid,
+                    Receiver::Repository(hook.id),
+                    hook.id,
+                    hook.target,
+                    payload,
+                );
             }
         }
     }
@@ -122,8 +133,16 @@ impl World {
         if let Some(repository) = event.repository {
             let repository = &self.repositories[&repository];
             shape::add(&mut payload, "repository", shape::repository(self, repository));
-            if self.users.get(&repository.owner.to_lowercase()).is_some_and(|user| user.kind == "Organization") {
-                shape::add(&mut payload, "organization", shape::organization(self, &repository.owner));
+            if self
+                .users
+                .get(&repository.owner.to_lowercase())
+                .is_some_and(|user| user.kind == "Organization")
+            {
+                shape::add(
+                    &mut payload,
+                    "organization",
+                    shape::organization(self, &repository.owner),
+                );
             }
         }
         shape::add(&mut payload, "sender", shape::user(self, &event.sender));

@@ -192,7 +192,8 @@ impl World {
     /// The repository of an owner and a name, upper or lower case.
     pub(crate) fn find_repository(&self, owner: &str, name: &str) -> Option<u64> {
         let same = |repository: &&Repository| {
-            repository.owner.eq_ignore_ascii_case(owner) && repository.name.eq_ignore_ascii_case(name)
+            repository.owner.eq_ignore_ascii_case(owner)
+                && repository.name.eq_ignore_ascii_case(name)
         };
         self.repositories.values().find(same).map(|repository| repository.id)
     }
@@ -208,7 +209,8 @@ impl World {
     /// A pull request to be changed: its `updated_at` becomes now.
     pub(crate) fn pull_mut(&mut self, key: PullKey) -> &mut Pull {
         let now = self.now();
-        let pull = self.pulls.get_mut(&key).unwrap_or_else(|| panic!("pull request {key:?} is gone"));
+        let pull =
+            self.pulls.get_mut(&key).unwrap_or_else(|| panic!("pull request {key:?} is gone"));
         pull.updated_at = now;
         pull
     }

@@ -134,7 +134,8 @@ impl World {
 
     /// The comments of a pull request that everybody sees, oldest first.
     pub(crate) fn comments_of_pull(&self, pull: PullKey) -> Vec<u64> {
-        let of = |comment: &&ReviewComment| comment.pull == pull && self.is_submitted(comment.review);
+        let of =
+            |comment: &&ReviewComment| comment.pull == pull && self.is_submitted(comment.review);
         self.review_comments.values().filter(of).map(|comment| comment.id).collect()
     }
 

@@ -12,12 +12,20 @@ use crate::json as shape;
 
 impl World {
     /// Keeps a review. Nothing is sent yet.
-    pub(crate) fn write_review(&mut self, pull: &Pull, author: &str, body: String, state: ReviewState, commit: &str) -> u64 {
+    pub(crate) fn write_review(
+        &mut self,
+        pull: &Pull,
+        author: &str,
+        body: String,
+        state: ReviewState,
+        commit: &str,
+    ) -> u64 {
         let (id, now) = (self.id(), self.now());
         self.user(author, "User");
         let submitted_at = (state != ReviewState::Pending).then_some(now);
         let (author, commit) = (author.to_owned(), commit.to_owned());
-        self.reviews.insert(id, Review { id, pull: pull.key(), author, body, state, commit, submitted_at });
+        self.reviews
+            .insert(id, Review { id, pull: pull.key(), author, body, state, commit, submitted_at });
         self.pull_mut(pull.key());
         id
     }
@@ -75,7 +83,14 @@ impl World {
             shape::add(&mut body, "changes", changes);
         }
         let repository = Some(review.pull.0);
-        self.emit(Event { name: "pull_request_review", action: Some(action), repository, sender, body, only_app: None });
+        self.emit(Event {
+            name: "pull_request_review",
+            action: Some(action),
+            repository,
+            sender,
+            body,
+            only_app: None,
+        });
     }
 
     /// Sends a `pull_request_review_comment` webhook.
@@ -117,12 +132,26 @@ impl World {
     }
 
     /// Keeps a comment below a pull request.
-    pub(crate) fn write_issue_comment(&mut self, pull: PullKey, author: &str, app: Option<u64>, body: String) -> u64 {
+    pub(crate) fn write_issue_comment(
+        &mut self,
+        pull: PullKey,
+        author: &str,
+        app: Option<u64>,
+        body: String,
+    ) -> u64 {
         let (id, now) = (self.id(), self.now());
         self.user(author, "User");
         let author = author.to_owned();
-        let comment =
-            IssueComment { id, pull, author, app, body, minimized: None, created_at: now, updated_at: now };
+        let comment = IssueComment {
+            id,
+            pull,
+            author,
+            app,
+            body,
+            minimized: None,
+            created_at: now,
+            updated_at: now,
+        };
         self.issue_comments.insert(id, comment);
         self.pull_mut(pull);
         self.emit_issue_comment(id, "created", json!({}));
@@ -138,7 +167,14 @@ impl World {
         });
         merge(&mut body, more);
         let (repository, sender) = (Some(comment.pull.0), comment.author);
-        self.emit(Event { name: "issue_comment", action: Some(action), repository, sender, body, only_app: None });
+        self.emit(Event {
+            name: "issue_comment",
+            action: Some(action),
+            repository,
+            sender,
+            body,
+            only_app: None,
+        });
     }
 
     /// Puts a label on a pull request.
