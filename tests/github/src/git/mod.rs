@@ -103,12 +103,13 @@ impl Git {
         &self.path
     }
 
+    /// The default branch is `main` or `master` where there is one, else the one checked out there.
     fn adopt_head(&self, from: &Path) {
-        let mut head = command();
-        head.arg("-C").arg(from).args(["symbolic-ref", "HEAD"]);
-        if let Ok(found) = succeed(&mut head) {
-            let _ = self.run(&["symbolic-ref", "HEAD", text(&found).trim()]);
-        }
+        let branches = self.branches();
+        let usual = ["main", "master"].into_iter().find(|name| branches.contains_key(*name));
+        let there = Self::open(from).default_branch();
+        let name = usual.map_or(there, ToOwned::to_owned);
+        let _ = self.run(&["symbolic-ref", "HEAD", &format!("refs/heads/{name}")]);
     }
 
     /// A repository that is there already.

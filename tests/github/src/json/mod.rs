@@ -59,7 +59,6 @@ pub(crate) fn user(world: &World, login: &str) -> Value {
         "events_url": format!("{url}/events{{/privacy}}"),
         "received_events_url": format!("{url}/received_events"),
         "type": kind,
-        "user_view_type": "public",
         "site_admin": false,
     })
 }
@@ -179,10 +178,25 @@ fn add_flags(shape: &mut Value, repository: &Repository) {
         add(shape, flag, json!(false));
     }
     add(shape, "allow_forking", json!(true));
+    add(shape, "custom_properties", json!({}));
     add(shape, "archived", json!(repository.about.archived));
     add(shape, "created_at", json!(written(repository.created_at)));
     add(shape, "updated_at", json!(written(repository.pushed_at)));
     add(shape, "pushed_at", json!(written(repository.pushed_at)));
+}
+
+/// A repository as pushes show it: times in seconds, and a few keys that are found nowhere else.
+pub(crate) fn repository_in_push(world: &World, found: &Repository) -> Value {
+    let mut shape = repository(world, found);
+    let mut owner = user(world, &found.owner);
+    add(&mut owner, "name", json!(found.owner));
+    add(&mut owner, "email", json!(null));
+    add(&mut shape, "owner", owner);
+    add(&mut shape, "created_at", json!(found.created_at.as_second()));
+    add(&mut shape, "pushed_at", json!(found.pushed_at.as_second()));
+    add(&mut shape, "master_branch", json!(found.git.default_branch()));
+    add(&mut shape, "stargazers", json!(found.about.stars));
+    shape
 }
 
 /// A repository by itself, with the few keys more that only this answer has.

@@ -132,7 +132,9 @@ impl World {
         }
         if let Some(repository) = event.repository {
             let repository = &self.repositories[&repository];
-            shape::add(&mut payload, "repository", shape::repository(self, repository));
+            let push = event.name == "push";
+            let shape_of = if push { shape::repository_in_push } else { shape::repository };
+            shape::add(&mut payload, "repository", shape_of(self, repository));
             if self
                 .users
                 .get(&repository.owner.to_lowercase())

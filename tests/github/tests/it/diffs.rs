@@ -68,7 +68,7 @@ async fn the_diff_is_text_up_to_a_limit_of_files() {
     let diff = site.bot.send("GET", &on_pull(""), &DIFF, &Value::Null).await;
     assert!(diff.text.starts_with("diff --git a/added.txt b/added.txt\n"), "{}", diff.text);
     let names: Vec<_> = (0..297).map(|n| format!("many/{n}.txt")).collect();
-    let files: Vec<_> = names.iter().map(|name| (name.as_str(), "x\n")).collect();
+    let files: Vec<_> = names.iter().map(|name| (name.as_str(), "new\n")).collect();
     site.work.commit(&files);
     site.repository.update();
     let answer = site.bot.send("GET", &on_pull(""), &DIFF, &Value::Null).await;
@@ -105,7 +105,7 @@ async fn past_twenty_thousand_lines_the_diff_is_refused_and_rows_lack_their_patc
 async fn no_more_than_three_thousand_files_are_listed() {
     let site = Site::new().await;
     let names: Vec<_> = (0..3010).map(|n| format!("many/{n:04}.txt")).collect();
-    let files: Vec<_> = names.iter().map(|name| (name.as_str(), "x\n")).collect();
+    let files: Vec<_> = names.iter().map(|name| (name.as_str(), "new\n")).collect();
     site.work.commit(&files);
     site.repository.update();
     let last = site.bot.get(&on_pull("/files?per_page=100&page=30")).await;
@@ -119,7 +119,7 @@ async fn no_more_than_three_thousand_files_are_listed() {
 async fn what_is_no_utf8_and_what_has_odd_names_is_listed() {
     let site = Site::new().await;
     std::fs::write(site.work.path().join("latin.txt"), b"caf\xe9\r\nx\r\n").unwrap();
-    site.work.commit(&[("ünï \"code\".txt", "x\n"), ("diff --git a", "x\n")]);
+    site.work.commit(&[("ünï \"code\".txt", "new\n"), ("diff --git a", "new\n")]);
     site.repository.update();
     let rows = site.bot.get(&on_pull("/files")).await.ok();
     let row = |name: &str| {
@@ -135,7 +135,7 @@ async fn what_is_no_utf8_and_what_has_odd_names_is_listed() {
 async fn the_diff_starts_from_the_merge_base() {
     let site = Site::new().await;
     site.work.git(&["checkout", "--quiet", "-b", "stacked"]);
-    site.work.commit(&[("on top.txt", "x\n")]);
+    site.work.commit(&[("on top.txt", "new\n")]);
     site.work.git(&["checkout", "--quiet", "feature"]);
     site.work.commit(&[("below.txt", "later\n")]);
     site.repository.update();
