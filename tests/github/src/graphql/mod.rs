@@ -2,12 +2,14 @@
 //!
 //! Queries are parsed and answered field by field, so that a field that GitHub does not have is refused here, too.
 //!
-//! Laid out: `parse` (the query language) · `execute` (fields of selections) · `types` (what each type has) · `mutations`.
+//! Laid out: `parse` (the query language) · `execute` (fields of selections) · `types` (what each type has) · `window`
+//! (pages of lists) · `mutations`.
 
 mod execute;
 mod mutations;
 mod parse;
 mod types;
+mod window;
 
 use serde_json::{Map, Value, json};
 

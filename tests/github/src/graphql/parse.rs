@@ -241,9 +241,7 @@ impl Parser {
                 Ok(Argument::List(items))
             }
             // Numbers, strings and literals are JSON's; anything else is the name of an enum's value.
-            text => Ok(Argument::Plain(
-                serde_json::from_str(text).unwrap_or_else(|_| Value::String(token)),
-            )),
+            text => Ok(Argument::Plain(serde_json::from_str(text).unwrap_or(Value::String(token)))),
         }
     }
 }

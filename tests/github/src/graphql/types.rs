@@ -2,7 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::{Problem, execute::Arguments};
+use super::{
+    Problem,
+    execute::Arguments,
+    window::{self, Connection},
+};
 use crate::{
     api::identity::Identity,
     clock::written,
@@ -29,14 +33,6 @@ pub(super) enum Node {
     /// What a mutation gives back: names and nodes.
     Payload(&'static str, Box<Node>),
     RateLimit,
-}
-
-/// A window on a list.
-#[derive(Clone, Debug)]
-pub(super) struct Connection {
-    all: Vec<Node>,
-    from: usize,
-    to: usize,
 }
 
 /// The value of a field.
@@ -108,11 +104,11 @@ pub(super) fn resolve(
         Node::Review(id) => review(world, *id, field)?,
         Node::Actor(login) => person(world, login, field)?,
         Node::Commit(sha) => (field == "oid").then(|| Resolved::Scalar(json!(sha))),
-        Node::Connection(window) => connection(window, field),
-        Node::PageInfo(window) => page_info(window, field),
+        Node::Connection(window) => window.field(field),
+        Node::PageInfo(window) => window.page_info(field),
         Node::Edge(inner, at) => match field {
             "node" => Some(Resolved::Node((**inner).clone())),
-            "cursor" => Some(Resolved::Scalar(json!(cursor(*at)))),
+            "cursor" => Some(Resolved::Scalar(json!(window::cursor(*at)))),
             _ => None,
         },
         Node::Payload(name, inner) => match field {
@@ -129,7 +125,7 @@ pub(super) fn resolve(
     found.ok_or_else(unknown)
 }
 
-type Found = Result<Option<Resolved>, Problem>;
+pub(super) type Found = Result<Option<Resolved>, Problem>;
 
 fn found(value: Value) -> Found {
     Ok(Some(Resolved::Scalar(value)))
@@ -251,15 +247,19 @@ fn pull(world: &World, pull: &Pull, field: &str, arguments: &Arguments) -> Found
                 .comments_of_pull(key)
                 .into_iter()
                 .filter(|id| world.review_comments[id].reply_to.is_none());
-            window(field, of.map(Node::Thread).collect(), arguments)
+            Connection::page(field, of.map(Node::Thread).collect(), arguments)
         }
         "comments" => {
             let of = world.issue_comments.values().filter(|comment| comment.pull == key);
-            window(field, of.map(|comment| Node::IssueComment(comment.id)).collect(), arguments)
+            Connection::page(
+                field,
+                of.map(|comment| Node::IssueComment(comment.id)).collect(),
+                arguments,
+            )
         }
         "reviews" => {
             let of = world.reviews_seen(key, "").into_iter();
-            window(field, of.map(Node::Review).collect(), arguments)
+            Connection::page(field, of.map(Node::Review).collect(), arguments)
         }
         _ => Ok(None),
     }
@@ -288,7 +288,7 @@ fn thread(world: &World, first: u64, field: &str, arguments: &Arguments) -> Foun
         "comments" => {
             let nodes =
                 world.comments_of_thread(first).into_iter().map(Node::ReviewComment).collect();
-            window(field, nodes, arguments)
+            Connection::page(field, nodes, arguments)
         }
         _ => Ok(None),
     }
@@ -379,68 +379,6 @@ fn rate_limit(world: &World, who: &Identity, field: &str) -> Option<Resolved> {
         "remaining" => json!(quota.map(|quota| quota.remaining())),
         "used" => json!(quota.map(|quota| quota.used)),
         "resetAt" => json!(quota.map(|quota| written(quota.reset))),
-        _ => return None,
-    };
-    Some(Resolved::Scalar(value))
-}
-
-fn cursor(at: usize) -> String {
-    use base64::{Engine, engine::general_purpose::STANDARD};
-    STANDARD.encode(format!("cursor:v2:{at}"))
-}
-
-fn position(cursor: &str) -> Option<usize> {
-    use base64::{Engine, engine::general_purpose::STANDARD};
-    let text = String::from_utf8(STANDARD.decode(cursor).ok()?).ok()?;
-    text.strip_prefix("cursor:v2:")?.parse().ok()
-}
-
-/// A page of a list: `first` or `last` is needed, and no more than 100.
-fn window(field: &str, all: Vec<Node>, arguments: &Arguments) -> Found {
-    let (first, last) = (arguments.number("first"), arguments.number("last"));
-    let count = first.or(last).ok_or_else(|| {
-        let message = format!("You must provide a `first` or `last` value to properly paginate the `{field}` connection.");
-        Problem::new("MISSING_PAGINATION_BOUNDARIES", message)
-    })?;
-    if count > 100 {
-        let message = format!(
-            "Requesting {count} records on the `{field}` connection exceeds the `first` limit of 100 records."
-        );
-        return Err(Problem::new("EXCESSIVE_PAGINATION", message));
-    }
-    let count = usize::try_from(count).unwrap_or(100);
-    let after = position(arguments.text("after")).map_or(0, |at| at + 1).min(all.len());
-    let before = position(arguments.text("before")).unwrap_or(all.len()).min(all.len());
-    let (from, to) = if first.is_some() {
-        (after, (after + count).min(before.max(after)))
-    } else {
-        (before.saturating_sub(count).max(after), before)
-    };
-    Ok(Some(Resolved::Node(Node::Connection(Box::new(Connection { all, from, to })))))
-}
-
-fn connection(window: &Connection, field: &str) -> Option<Resolved> {
-    let shown = &window.all[window.from..window.to];
-    match field {
-        "nodes" => Some(Resolved::List(shown.to_vec())),
-        "edges" => {
-            let edge =
-                |(at, node): (usize, &Node)| Node::Edge(Box::new(node.clone()), window.from + at);
-            Some(Resolved::List(shown.iter().enumerate().map(edge).collect()))
-        }
-        "totalCount" => Some(Resolved::Scalar(json!(window.all.len()))),
-        "pageInfo" => Some(Resolved::Node(Node::PageInfo(Box::new(window.clone())))),
-        _ => None,
-    }
-}
-
-fn page_info(window: &Connection, field: &str) -> Option<Resolved> {
-    let some = window.to > window.from;
-    let value = match field {
-        "hasNextPage" => json!(window.to < window.all.len()),
-        "hasPreviousPage" => json!(window.from > 0),
-        "startCursor" => json!(some.then(|| cursor(window.from))),
-        "endCursor" => json!(some.then(|| cursor(window.to - 1))),
         _ => return None,
     };
     Some(Resolved::Scalar(value))

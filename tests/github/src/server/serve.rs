@@ -18,7 +18,7 @@ use crate::{
         message::{Payload, Reply, Request, pairs},
     },
     clock::written,
-    world::{faults::Hit, log::LoggedRequest},
+    world::{hits::Hit, log::LoggedRequest},
 };
 
 /// Larger bodies are refused.
@@ -147,7 +147,10 @@ async fn disturbed(
     reset: &Reset,
 ) -> Response<Body> {
     match hit {
-        Hit::Answer { code, headers, body } => {
+        Hit::Answer { code, headers, body, done } => {
+            if done {
+                apply(shared, request, number).await;
+            }
             note_status(shared, number, Some(code));
             let mut response = respond(Reply::json(code, body));
             for (name, value) in headers {

@@ -4,13 +4,14 @@
 //! requests never see each other half done.
 //!
 //! Laid out: `actors` (users, Apps, tokens) · `repositories` (and pull requests) · `reviews` (and comments) · `writing` (of both) · `checks` ·
-//! `outbox` (webhooks and the delivery log) · `limits` (rate limits) · `faults` · `log` (requests seen) · `events` (what
+//! `outbox` (webhooks and the delivery log) · `limits` (rate limits) · `faults` and `hits` · `log` (requests seen) · `events` (what
 //! changes after a push, a merge, …) · `merge_queue`.
 
 pub(crate) mod actors;
 pub(crate) mod checks;
 pub(crate) mod events;
 pub(crate) mod faults;
+pub(crate) mod hits;
 pub(crate) mod limits;
 pub(crate) mod log;
 pub(crate) mod merge_queue;
@@ -36,7 +37,7 @@ use crate::{
 };
 use actors::{App, Installation, Token, User};
 use checks::CheckRun;
-use faults::Faults;
+use hits::Faults;
 use limits::Limiter;
 use log::RequestLog;
 use outbox::{Delivery, RepositoryHook};

@@ -57,6 +57,16 @@ async fn an_answer_is_lost_after_the_write() {
 }
 
 #[tokio::test]
+async fn an_error_follows_the_write() {
+    let site = Site::new().await;
+    site.github.fail(Fault::status(502).after_the_write().on("POST", REVIEWS));
+    assert_eq!(create(&site.bot).await.unwrap().status, 502);
+    assert_eq!(site.pull.reviews().len(), 1);
+    let logged = &site.github.writes()[0];
+    assert_eq!((logged.applied, logged.status), (true, Some(502)));
+}
+
+#[tokio::test]
 async fn an_answer_is_cut() {
     let site = Site::new().await;
     site.github.fail(Fault::truncated().on("GET", "/repos/*/*/pulls/*"));

@@ -1,6 +1,9 @@
 //! Tests of the fake through its HTTP interface, with a client that knows nothing of it.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
+
 mod apps;
+mod binary;
 mod checks;
 mod comments;
 mod contents;
@@ -9,9 +12,11 @@ mod faults;
 mod git_http;
 mod limits;
 mod openapi;
+mod play;
 mod pulls;
 mod reviews;
 mod search;
+mod shapes;
 mod site;
 mod threads;
 mod webhooks;
