@@ -120,11 +120,21 @@ pub(super) fn take(
     world: &mut World,
     key: &str,
     resource: Resource,
+    request: &Request,
     route: Option<&Route>,
 ) -> Result<(), Reply> {
     let now = world.now();
     if !world.limiter.take(key, resource, now) {
         return Err(Reply::refuse(403, &format!("API rate limit exceeded for {key}.")));
+    }
+    let points = if request.method == "GET" { 1 } else { 5 };
+    if !world.limiter.take_points(key, points, now) {
+        let mut refusal = Reply::refuse(
+            403,
+            "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.",
+        );
+        refusal.headers.push(("retry-after", "60".to_owned()));
+        return Err(refusal);
     }
     if route.is_some_and(|route| route.creates) && !world.limiter.take_content(key, now) {
         let message = "You have exceeded a secondary rate limit and have been temporarily blocked from content creation. Please retry your request again later.";

@@ -107,7 +107,7 @@ pub(crate) fn handle(world: &mut World, request: &Request) -> Handled {
     let key = who.as_ref().map_or("anonymous".to_owned(), Identity::limit_key);
     let route = found.as_ref().map(|(route, _)| *route);
     let free = matches!(who, Err(_) | Ok(Identity::App(_))) || request.path == "/rate_limit";
-    let answer = if free { Ok(()) } else { gate::take(world, &key, resource, route) };
+    let answer = if free { Ok(()) } else { gate::take(world, &key, resource, request, route) };
     let answer = answer.and_then(|()| answer_for(world, request, who, found));
     let mut reply = answer.unwrap_or_else(|refusal| refusal);
     if !free {

@@ -5,19 +5,19 @@
 //! # Panics
 //! All of it panics where a test is wrong: a branch or a path that does not exist.
 //!
-//! Laid out: this file (the fake as a whole) · `repository` · `pull` (what people do) · `seen` (what is there) · `app`.
+//! Laid out: this file (the fake as a whole) · `repository` · `pull` (what people do) · `views` (what is there) · `app`.
 
 mod app;
 mod pull;
 mod repository;
-mod seen;
+mod views;
 
 use std::{path::Path, time::Duration};
 
 pub use app::{App, WebhookDelivery};
 pub use pull::{MergeGroup, PullRequest, PullRequestBuilder};
 pub use repository::Repository;
-pub use seen::{Check, Comment, IssueComment, Review};
+pub use views::{Check, Comment, IssueComment, Review};
 
 use crate::{
     Fault, Limits, LoggedRequest, Permissions,
@@ -121,7 +121,7 @@ impl FakeGitHub {
     }
 
     /// Removes all faults.
-    pub fn heal(&self) {
+    pub fn clear_faults(&self) {
         self.shared().world().faults.clear();
     }
 
@@ -131,7 +131,7 @@ impl FakeGitHub {
     }
 
     /// Does the late writes that wait, and returns when they are done.
-    pub async fn land_late_writes(&self) {
+    pub async fn release_late_writes(&self) {
         let waits =
             |world: &World| {
                 world.log.list.iter().any(|request| {
@@ -151,7 +151,7 @@ impl FakeGitHub {
     }
 
     /// Returns when a request was seen that fits.
-    pub async fn seen(&self, fits: impl Fn(&LoggedRequest) -> bool) -> LoggedRequest {
+    pub async fn wait_for_request(&self, fits: impl Fn(&LoggedRequest) -> bool) -> LoggedRequest {
         let mut found = None;
         self.until(|shared| {
             found = shared.world().log.list.iter().find(|request| fits(request)).cloned();

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Check, Comment, IssueComment, Repository, Review, seen};
+use super::{Check, Comment, IssueComment, Repository, Review, views};
 use crate::{
     api::review_rules,
     json as shape,
@@ -138,7 +138,7 @@ impl PullRequest {
     pub fn reviews(&self) -> Vec<Review> {
         let world = self.shared.world();
         let on = world.reviews.values().filter(|review| review.pull == self.key);
-        on.map(|review| seen::review(&world, review)).collect()
+        on.map(|review| views::review(&world, review)).collect()
     }
 
     /// Every submitted comment on its lines, oldest first.
@@ -147,7 +147,7 @@ impl PullRequest {
         world
             .comments_of_pull(self.key)
             .iter()
-            .map(|id| seen::comment(&world, &world.review_comments[id]))
+            .map(|id| views::comment(&world, &world.review_comments[id]))
             .collect()
     }
 
@@ -155,7 +155,7 @@ impl PullRequest {
     pub fn comments(&self) -> Vec<IssueComment> {
         let world = self.shared.world();
         let on = world.issue_comments.values().filter(|comment| comment.pull == self.key);
-        on.map(seen::issue_comment).collect()
+        on.map(views::issue_comment).collect()
     }
 
     /// The check runs on its head, oldest first.
@@ -316,7 +316,7 @@ impl PullRequest {
     }
 
     /// Somebody presses a button of a check run.
-    pub fn press(&self, check: u64, identifier: &str) {
+    pub fn press_button(&self, check: u64, identifier: &str) {
         let mut world = self.shared.world();
         let run = world.checks[&check].clone();
         let offered = run.actions.iter().any(|action| action["identifier"] == identifier);

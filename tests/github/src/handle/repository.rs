@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Check, PullRequest, PullRequestBuilder, seen};
+use super::{Check, PullRequest, PullRequestBuilder, views};
 use crate::{
     Role,
     server::Shared,
@@ -137,6 +137,6 @@ impl Repository {
         world.age_checks();
         let on =
             world.checks.values().filter(|run| run.repository == self.id && run.head_sha == sha);
-        on.map(seen::check).collect()
+        on.map(views::check).collect()
     }
 }

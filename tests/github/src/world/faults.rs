@@ -126,7 +126,7 @@ impl Fault {
         Self::new(Effect::LostAnswer)
     }
 
-    /// 504 at once; the write is done when [`FakeGitHub::land_late_writes`](crate::FakeGitHub::land_late_writes) is called.
+    /// 504 at once; the write is done when [`FakeGitHub::release_late_writes`](crate::FakeGitHub::release_late_writes) is called.
     pub fn late_write() -> Self {
         Self::new(Effect::LateWrite { milliseconds: None, silent: false })
     }

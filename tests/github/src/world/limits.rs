@@ -1,7 +1,7 @@
-//! Rate limits: an hourly number of requests, and how fast content may be created.
+//! Rate limits: an hourly number of requests (primary), points a minute and how fast content may be created (secondary).
 //!
-//! Both are GitHub's by default. The second is answered without `Retry-After` and with a primary limit that is far from
-//! used up, as measured on GitHub.
+//! All are GitHub's by default. Points are answered with `Retry-After`; created content without, and with a primary limit
+//! that is far from used up, as measured on GitHub.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -26,6 +26,8 @@ pub struct Limits {
     pub search: Option<u64>,
     /// Points an hour of GraphQL.
     pub graphql: Option<u64>,
+    /// Points a minute: one for each `GET`, five for each write.
+    pub points_per_minute: Option<u64>,
     /// Requests a minute that create content.
     pub content_per_minute: Option<usize>,
     /// Requests an hour that create content.
@@ -38,6 +40,7 @@ impl Default for Limits {
             core: Some(5000),
             search: Some(30),
             graphql: Some(5000),
+            points_per_minute: Some(900),
             content_per_minute: Some(80),
             content_per_hour: Some(500),
         }
@@ -51,6 +54,7 @@ impl Limits {
             core: None,
             search: None,
             graphql: None,
+            points_per_minute: None,
             content_per_minute: None,
             content_per_hour: None,
         }
@@ -99,6 +103,7 @@ pub(crate) struct Limiter {
     pub(crate) limits: Limits,
     windows: BTreeMap<(String, Resource), (u64, Timestamp)>,
     content: BTreeMap<String, VecDeque<Timestamp>>,
+    points: BTreeMap<String, VecDeque<(Timestamp, u64)>>,
 }
 
 impl Limiter {
@@ -136,6 +141,20 @@ impl Limiter {
         }
     }
 
+    /// Counts the points of a request. `false`: too many in a minute.
+    pub(crate) fn take_points(&mut self, who: &str, points: u64, now: Timestamp) -> bool {
+        let recent = self.points.entry(who.to_owned()).or_default();
+        while recent.front().is_some_and(|(at, _)| after(*at, MINUTE) <= now) {
+            recent.pop_front();
+        }
+        let spent: u64 = recent.iter().map(|(_, points)| points).sum();
+        let allowed = self.limits.points_per_minute.is_none_or(|most| spent + points <= most);
+        if allowed {
+            recent.push_back((now, points));
+        }
+        allowed
+    }
+
     /// Counts a request that creates content. `false`: too many of late.
     pub(crate) fn take_content(&mut self, who: &str, now: Timestamp) -> bool {
         let recent = self.content.entry(who.to_owned()).or_default();
@@ -170,6 +189,15 @@ mod tests {
         assert!(!limiter.take("a", Resource::Core, at(2)));
         assert!(limiter.take("b", Resource::Core, at(2)), "others have limits of their own");
         assert!(limiter.take("a", Resource::Core, at(3600)));
+    }
+
+    #[test]
+    fn points_are_limited_by_minute() {
+        let limits = Limits { points_per_minute: Some(7), ..Limits::none() };
+        let mut limiter = Limiter { limits, ..Limiter::default() };
+        let taken = [(0, 5), (1, 1), (2, 5), (3, 1), (60, 5)]
+            .map(|(second, points)| limiter.take_points("a", points, at(second)));
+        assert_eq!(taken, [true, true, false, true, true]);
     }
 
     #[test]

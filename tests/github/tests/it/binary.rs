@@ -8,7 +8,7 @@ use std::{
 use crate::site::Work;
 
 #[tokio::test]
-async fn it_serves_what_it_is_told_and_says_where() {
+async fn it_serves_its_repositories_and_prints_where() {
     let (work, folder) = (Work::new(), tempfile::tempdir().unwrap());
     let repository = format!("octo/demo={}", work.path().display());
     let key = folder.path().join("key.pem");

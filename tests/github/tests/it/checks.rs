@@ -146,7 +146,7 @@ async fn the_latest_run_of_a_name_is_listed_and_asked_for_again() {
     let id = latest["id"].as_u64().unwrap();
     site.pull.rerequest_check(id);
     assert_eq!(receiver.next("check_run", "rerequested").await.json()["check_run"]["id"], id);
-    site.pull.press(id, "again");
+    site.pull.press_button(id, "again");
     let pressed = receiver.next("check_run", "requested_action").await.json();
     assert_eq!(pressed["requested_action"]["identifier"], "again");
 }

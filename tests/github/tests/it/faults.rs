@@ -81,7 +81,9 @@ async fn a_slow_answer_is_of_a_write_that_is_done() {
     site.github.fail(Fault::slow(Duration::from_secs(3600)).on("POST", REVIEWS));
     let given_up = tokio::time::timeout(Duration::from_millis(500), create(&site.bot)).await;
     assert!(given_up.is_err());
-    site.github.seen(|request| request.applied && request.fault.as_deref() == Some("slow")).await;
+    site.github
+        .wait_for_request(|request| request.applied && request.fault.as_deref() == Some("slow"))
+        .await;
     assert_eq!(site.pull.reviews().len(), 1);
 }
 
@@ -91,7 +93,7 @@ async fn a_late_write_lands_when_it_is_released() {
     site.github.fail(Fault::late_write().on("POST", REVIEWS));
     assert_eq!(create(&site.bot).await.unwrap().status, 504);
     assert_eq!(site.bot.get(&on_pull("/reviews")).await.ok(), json!([]));
-    site.github.land_late_writes().await;
+    site.github.release_late_writes().await;
     assert_eq!(site.pull.reviews().len(), 1);
 }
 
@@ -101,7 +103,7 @@ async fn a_late_write_that_is_never_answered_lands_after_the_client_gave_up() {
     site.github.fail(Fault::late_write().silent().on("POST", REVIEWS));
     let given_up = tokio::time::timeout(Duration::from_millis(300), create(&site.bot)).await;
     assert!(given_up.is_err() && site.pull.reviews().is_empty());
-    site.github.land_late_writes().await;
+    site.github.release_late_writes().await;
     assert_eq!(site.pull.reviews().len(), 1);
 }
 
@@ -111,7 +113,9 @@ async fn a_late_write_lands_by_itself_after_a_while() {
     site.github.fail(Fault::late_write_after(Duration::from_millis(50)).on("POST", REVIEWS));
     assert_eq!(create(&site.bot).await.unwrap().status, 504);
     site.github
-        .seen(|request| request.applied && request.fault.as_deref() == Some("late_write"))
+        .wait_for_request(|request| {
+            request.applied && request.fault.as_deref() == Some("late_write")
+        })
         .await;
     assert_eq!(site.pull.reviews().len(), 1);
 }
@@ -126,7 +130,7 @@ async fn a_fault_hits_one_installation_or_all_until_healed() {
     for _ in 0..3 {
         assert_eq!(acme.get("/installation/repositories").await.status, 503);
     }
-    site.github.heal();
+    site.github.clear_faults();
     acme.get("/installation/repositories").await.ok();
 }
 

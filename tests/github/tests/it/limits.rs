@@ -60,6 +60,18 @@ async fn creating_content_too_fast_is_refused_without_retry_after() {
 }
 
 #[tokio::test]
+async fn too_many_points_in_a_minute_are_refused_with_retry_after() {
+    let site = Site::new().await;
+    site.github.limit(Limits { points_per_minute: Some(6), ..Limits::default() });
+    site.bot.post("/repos/octo/demo/issues/1/comments", json!({"body": "x"})).await.ok();
+    site.bot.get(&on_pull("")).await.ok();
+    let refused = site.bot.get(&on_pull("")).await;
+    assert_eq!((refused.status, refused.header("retry-after")), (403, "60"));
+    site.github.advance(Duration::from_secs(60));
+    site.bot.get(&on_pull("")).await.ok();
+}
+
+#[tokio::test]
 async fn limits_as_they_were_measured() {
     let site = Site::new().await;
     let show = async || site.bot.get(&on_pull("")).await;

@@ -13,7 +13,7 @@ use fake_github::{Level, LoggedRequest};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    play::{play, steps},
+    scenario::{scenario, steps},
     shapes::differences,
     site::{Receiver, Site, permissions},
 };
@@ -128,7 +128,7 @@ fn schema_of(description: &Value, request: &LoggedRequest) -> Option<Value> {
 #[tokio::test]
 async fn every_answer_fits_githubs_description() {
     let site = Site::new().await;
-    play(&site).await;
+    scenario(&site).await;
     let description = installed("openapi/generated/api.github.com.json");
     let requests: Vec<_> =
         site.github.requests().into_iter().filter(|request| request.route.is_some()).collect();
@@ -157,7 +157,7 @@ async fn every_answer_fits_githubs_description() {
     };
     let missed: Vec<_> =
         fake_github::routes().into_iter().filter(|(method, route)| !done(method, route)).collect();
-    assert!(missed.is_empty(), "the play leaves out {missed:#?}");
+    assert!(missed.is_empty(), "the scenario leaves out {missed:#?}");
 }
 
 #[tokio::test]
@@ -171,7 +171,7 @@ async fn every_webhook_has_the_shape_of_githubs_examples() {
     ]);
     site.app.grant(site.installation, all);
     site.app.webhook(&receiver.url, "s");
-    play(&site).await;
+    scenario(&site).await;
     site.app.webhook(&receiver.url, "s");
     steps(&site);
     site.github.webhooks_settled().await;

@@ -1,11 +1,11 @@
-//! A play that calls every route, and has every webhook sent: what the description is held against.
+//! A scenario that calls every route, and has every webhook sent: what the description is held against.
 
 use serde_json::{Value, json};
 
 use crate::site::{Client, Receiver, Site, on_pull};
 
 /// Every route once with success, and the usual refusals.
-pub async fn play(site: &Site) {
+pub async fn scenario(site: &Site) {
     read_repository(site).await;
     write_reviews(site).await;
     write_comments(site).await;
