@@ -17,7 +17,7 @@
 //! ```
 //!
 //! It never reaches out of the machine, but for webhooks to the URLs it is given, and never changes the repositories it is
-//! made from: it works on copies.
+//! made from: it has refs of its own and only reads their objects.
 //!
 //! Laid out: `handle` (this API) · `server` (HTTP, faults, git, webhooks) · `api` (the REST API, one file for each kind of
 //! thing) · `graphql` (review threads) · `json` (how things look) · `world` (the state) · `git` (repositories on disk) ·

@@ -92,6 +92,7 @@ impl Git {
         succeed(&mut init)?;
         let git = Self { path: to.to_owned() };
         if let Some(from) = from {
+            git.borrow_objects(from)?;
             git.fetch_all(from)?;
             git.adopt_head(from);
         }
@@ -101,6 +102,15 @@ impl Git {
     /// Where the repository is.
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Reads what is there already where it is, instead of copying it: a large repository takes no time.
+    fn borrow_objects(&self, from: &Path) -> Result<(), GitError> {
+        let objects = ["rev-parse", "--path-format=absolute", "--git-path", "objects"];
+        let folder = succeed(command().arg("-C").arg(from).args(objects))?;
+        let list = self.path.join("objects/info/alternates");
+        std::fs::write(&list, folder)
+            .map_err(|error| GitError(format!("{}: {error}", list.display())))
     }
 
     /// The default branch is `main` or `master` where there is one, else the one checked out there.
@@ -134,7 +144,14 @@ impl Git {
     fn fetch(&self, from: &Path, what: &[&str]) -> Result<(), GitError> {
         let mut fetch = command();
         fetch.arg("-C").arg(&self.path);
-        fetch.args(["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--update-head-ok"]);
+        fetch.args([
+            "fetch",
+            "--quiet",
+            "--no-tags",
+            "--no-write-fetch-head",
+            "--update-head-ok",
+            "--update-shallow",
+        ]);
         succeed(fetch.arg(from).args(what)).map(drop)
     }
 

@@ -60,7 +60,8 @@ impl FakeGitHub {
         format!("http://{}", self.server.address)
     }
 
-    /// A private repository with the branches and tags of one on disk.
+    /// A private repository with the branches and tags of one on disk, which has to stay there: its objects are read in
+    /// place. It may be shallow, and no partial clone.
     pub fn repository(&self, full_name: &str, source: impl AsRef<Path>) -> Repository {
         self.add_repository(full_name, Some(source.as_ref()), true, About::default())
     }

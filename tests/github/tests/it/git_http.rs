@@ -38,7 +38,7 @@ async fn an_installation_token_clones_and_does_not_push() {
 }
 
 #[tokio::test]
-async fn without_a_token_a_private_repository_asks_for_one() {
+async fn without_a_token_a_closed_repository_asks_for_one() {
     let site = Site::new().await;
     let path = "/octo/demo.git/info/refs?service=git-upload-pack";
     let answer = site.client(None).get(path).await;
@@ -68,4 +68,35 @@ async fn a_push_synchronizes_the_pull_request() {
     site.work.git(&["push", "--quiet", &to, ":feature"]);
     receiver.next("pull_request", "closed").await;
     assert!(!site.pull.is_open());
+}
+
+/// A repository is borrowed, not copied, also one that is shallow or a working tree beside another.
+#[tokio::test(flavor = "multi_thread")]
+async fn shallow_repositories_and_linked_working_trees_are_served() {
+    let site = Site::new().await;
+    let folder = tempfile::tempdir().unwrap();
+    let source = format!("file://{}", site.work.path().display());
+    git(
+        folder.path(),
+        &["clone", "--quiet", "--depth=1", "--no-single-branch", &source, "shallow"],
+    );
+    git(&folder.path().join("shallow"), &["branch", "main", "origin/main"]);
+    site.work.git(&[
+        "worktree",
+        "add",
+        "--quiet",
+        "--detach",
+        &folder.path().join("linked").display().to_string(),
+    ]);
+    for name in ["shallow", "linked"] {
+        site.github.public_repository(&format!("octo/{name}"), folder.path().join(name));
+        let url = format!("{}/octo/{name}.git", site.github.url());
+        git(
+            folder.path(),
+            &["clone", "--quiet", "--branch=feature", &url, &format!("{name}-clone")],
+        );
+        let clone = folder.path().join(format!("{name}-clone"));
+        assert_eq!(git(&clone, &["rev-parse", "HEAD"]).trim(), site.pull.head());
+        assert!(clone.join("added.txt").exists());
+    }
 }
