@@ -9,6 +9,7 @@ COPY Cargo.toml Cargo.lock ./
 COPY benches benches
 COPY crates crates
 COPY src src
+COPY tests/github tests/github
 # What was compiled stays in caches of the builder, so that a changed source compiles little else.
 RUN --mount=type=cache,target=/usr/local/cargo/registry --mount=type=cache,target=/src/target \
     cargo build --release --locked --all-features --bin verdict \

@@ -1,0 +1,93 @@
+//! Search of repositories: words in name, description and topics, and the qualifiers that are common.
+
+use serde_json::json;
+
+use super::{Answer, Call, Route, message::validation_failed};
+use crate::{json as shape, world::repositories::Repository};
+
+/// No more results can be paged through.
+const MAX_RESULTS: usize = 1000;
+
+pub(super) const ROUTES: &[Route] = &[Route::new("GET", "/search/repositories", "", search)];
+
+fn search(call: &mut Call<'_>) -> Answer {
+    let query = call.request.query("q").unwrap_or_default().to_owned();
+    if query.trim().is_empty() || query.len() > 256 {
+        return Err(validation_failed(
+            "Search",
+            "q",
+            if query.is_empty() { "missing" } else { "invalid" },
+            "",
+        ));
+    }
+    let seen = call.world.repositories.values().filter(|found| call.who.sees(call.world, found.id));
+    let mut found: Vec<_> =
+        seen.filter(|found| query.split_whitespace().all(|term| fits(found, term))).collect();
+    match call.request.query("sort") {
+        Some("forks") => found.sort_by_key(|found| std::cmp::Reverse(found.about.forks)),
+        _ => found.sort_by_key(|found| std::cmp::Reverse(found.about.stars)),
+    }
+    if call.request.query("order") == Some("asc") {
+        found.reverse();
+    }
+    let count = found.len();
+    let row = |found: &Repository| {
+        let mut row = shape::repository(call.world, found);
+        shape::add(&mut row, "score", json!(1.0));
+        row
+    };
+    let rows = found.into_iter().take(MAX_RESULTS).map(row).collect();
+    let mut reply = call.page(rows)?;
+    let items = reply.logged_body();
+    reply.payload = super::Payload::Json(
+        json!({"total_count": count, "incomplete_results": false, "items": items}),
+    );
+    Ok(reply)
+}
+
+fn fits(found: &Repository, term: &str) -> bool {
+    if let Some(term) = term.strip_prefix('-') {
+        return !fits(found, term);
+    }
+    let about = &found.about;
+    let lower = |text: &str| text.to_lowercase();
+    match term.split_once(':') {
+        Some(("language", name)) => {
+            about.language.as_deref().is_some_and(|language| language.eq_ignore_ascii_case(name))
+        }
+        Some(("stars", range)) => in_range(about.stars, range),
+        Some(("forks", range)) => in_range(about.forks, range),
+        Some(("topic", name)) => about.topics.iter().any(|topic| topic.eq_ignore_ascii_case(name)),
+        Some(("user" | "org", name)) => found.owner.eq_ignore_ascii_case(name),
+        Some(("repo", name)) => found.full_name().eq_ignore_ascii_case(name),
+        Some(("archived", yes)) => about.archived == (yes == "true"),
+        // Where a word is looked for, and what is not kept here, narrows nothing down.
+        Some(_) => true,
+        None => {
+            let text = format!(
+                "{} {} {}",
+                found.full_name(),
+                about.description.as_deref().unwrap_or(""),
+                about.topics.join(" ")
+            );
+            lower(&text).contains(&lower(term.trim_matches('"')))
+        }
+    }
+}
+
+fn in_range(value: u64, range: &str) -> bool {
+    let number = |text: &str| text.parse::<u64>().ok();
+    if let Some((low, high)) = range.split_once("..") {
+        return number(low).is_none_or(|low| value >= low)
+            && number(high).is_none_or(|high| value <= high);
+    }
+    let (sign, digits) = range.split_at(range.find(|c: char| c.is_ascii_digit()).unwrap_or(0));
+    let Some(bound) = number(digits) else { return false };
+    match sign {
+        ">" => value > bound,
+        ">=" => value >= bound,
+        "<" => value < bound,
+        "<=" => value <= bound,
+        _ => value == bound,
+    }
+}
