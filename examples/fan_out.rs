@@ -6,7 +6,7 @@
 use std::{sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
-use verdict::graph::{Context, END, Execute, GraphBuilder, GraphError, Send, State};
+use verdict::graph::{Context, Dispatch, END, Execute, GraphBuilder, GraphError, State};
 
 #[derive(Debug, Clone, Serialize)]
 struct Lengths {
@@ -58,7 +58,7 @@ async fn main() -> Result<(), GraphError> {
     });
     graph.entry("split").edge("count", "compare").edge("compare", END);
     graph.fan_out("split", ["count"], |state| {
-        state.text.split(' ').filter_map(|word| Send::with("count", &word).ok()).collect()
+        state.text.split(' ').filter_map(|word| Dispatch::with("count", &word).ok()).collect()
     });
     let graph = graph.compile()?;
 

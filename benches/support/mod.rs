@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use verdict::graph::{Command, Context, END, Graph, GraphBuilder, NodeError, Send, State};
+use verdict::graph::{Command, Context, Dispatch, END, Graph, GraphBuilder, NodeError, State};
 
 /// Bytes of a review's diff.
 pub const DIFF: usize = 64 * 1024;
@@ -135,13 +135,14 @@ pub async fn by_hand(work: &Work) -> Review {
 pub fn wide(width: usize) -> Graph<Review, Work> {
     let mut graph = GraphBuilder::new();
     graph.node("plan", move |_: Ctx| async move {
-        let sends: Result<Vec<_>, _> = (0..width).map(|i| Send::with("work", &i)).collect();
-        Ok::<_, NodeError>(Command::<Update>::goto(sends?))
+        let dispatches: Result<Vec<_>, _> =
+            (0..width).map(|i| Dispatch::with("work", &i)).collect();
+        Ok::<_, NodeError>(Command::<Update>::goto(dispatches?))
     });
     graph.node("work", |ctx: Ctx| async move {
         Ok::<_, NodeError>(Update::Kept(ctx.input::<usize>()?))
     });
-    graph.entry("plan").sends("plan", ["work"]).edge("work", END);
+    graph.entry("plan").dispatches("plan", ["work"]).edge("work", END);
     graph.compile().expect("the graph is well built")
 }
 

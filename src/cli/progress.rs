@@ -5,11 +5,11 @@ use std::{io::IsTerminal, sync::Arc, time::Duration};
 use indicatif::{ProgressBar, ProgressStyle};
 use tokio::sync::broadcast;
 
-use crate::graph::{RunEvent, Told};
+use crate::graph::{EventEnvelope, RunEvent};
 
 /// Shows events until their sender is gone: a moving line on a terminal; elsewhere nothing, or, if
 /// `always`, a line per event.
-pub(super) async fn show(mut events: broadcast::Receiver<Told>, always: bool) {
+pub(super) async fn show(mut events: broadcast::Receiver<EventEnvelope>, always: bool) {
     let terminal = std::io::stderr().is_terminal();
     if !terminal && !always {
         return;

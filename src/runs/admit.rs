@@ -8,7 +8,7 @@ use tokio::time::timeout;
 use super::{Error, Runs, metrics};
 use crate::{
     base::{Fault, TraceContext},
-    graph::{Begun, Envelope, Head, RunId, RunStatus},
+    graph::{Envelope, Head, OpenedRun, RunId, RunStatus},
     workflows::{Admission, AnyWorkflow, Event},
 };
 
@@ -26,7 +26,7 @@ pub(super) enum ExecutedBy {
 
 /// What an event came to: a run, new or known; none, for a reason; or the end of a subject's runs.
 pub(super) enum Admitted {
-    Opened(Box<Begun>),
+    Opened(Box<OpenedRun>),
     Ignored(String),
     Cancel(String),
 }
@@ -68,7 +68,7 @@ impl Runs {
         (input, key): (Arc<RawValue>, String),
         envelope: Option<Envelope>,
         by: ExecutedBy,
-    ) -> Result<Begun, Error> {
+    ) -> Result<OpenedRun, Error> {
         match self.admit(workflow, &Event::Job { input, key }, envelope, by).await {
             Ok(Admitted::Opened(begun)) => Ok(*begun),
             Ok(Admitted::Ignored(reason)) => Err(Error::NoRun(reason)),
@@ -100,7 +100,7 @@ impl Runs {
             Err(unknown) => Err(unknown),
         };
         metrics::submitted(stored.as_ref().map(|begun| begun.created));
-        let Begun { head, created, .. } = stored?;
+        let OpenedRun { head, created, .. } = stored?;
         let (run, status) = (&head.id, head.status);
         let trace_id = trace.as_ref().map(TraceContext::trace_id);
         tracing::info!(%run, workflow, trace_id, %status, created, "run asked for");

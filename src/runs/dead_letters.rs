@@ -234,7 +234,7 @@ impl Runs {
         let how = ClaimHow { early: true, reopen: true };
         Ok(match self.runtime.claim(run, how).await? {
             Claimed::Yours(lease, head) => Publisher::Us(lease, head),
-            Claimed::Held(_) => Publisher::Other,
+            Claimed::LeaseHeld(_) => Publisher::Other,
             _ => Publisher::Anyone,
         })
     }

@@ -15,11 +15,11 @@ use super::{
 use crate::{
     base::{Fault, Result},
     graph::{
-        Begun, ClaimHow, Control, Envelope, Events, Failure, Head, Held, ReopenFrom, RunId,
-        RunStatus, Stop, Told,
+        ClaimHow, Control, Envelope, EventEnvelope, Events, Failure, Head, LeasedRun, OpenedRun,
+        ReopenFrom, RunId, RunStatus, Stop,
         store::{Claimed, Lease, RunFilter},
     },
-    workflows::{AnyWorkflow, EndedExecution, Event, Options},
+    workflows::{AnyEndedExecution, AnyWorkflow, Event, Options},
 };
 
 /// How a process drives runs.
@@ -28,7 +28,7 @@ pub struct Drive {
     /// What stops them.
     pub control: Control,
     /// Where their events go.
-    pub events: broadcast::Sender<Told>,
+    pub events: broadcast::Sender<EventEnvelope>,
 }
 
 /// Why a run that has ended goes on, and from where.
@@ -133,7 +133,7 @@ impl Runs {
                 return Ok(WorkResult::because(outcome, error).of(workflow.name()));
             }
         };
-        let Begun { head, created, held, .. } = *begun;
+        let OpenedRun { head, created, held, .. } = *begun;
         match held {
             Some(held) => {
                 record_in_span(&head);
@@ -196,7 +196,9 @@ impl Runs {
             Claimed::Yours(lease, head) => {
                 return self.drive_claimed(workflow, lease.into(), *head, reopen, drive).await;
             }
-            Claimed::Held(holder) => Outcome::LeaseHeld { left: holder.expires.since(now) }.into(),
+            Claimed::LeaseHeld(holder) => {
+                Outcome::LeaseHeld { left: holder.expires.since(now) }.into()
+            }
             Claimed::NotBefore(at) => Outcome::Early { left: at.since(now) }.into(),
             Claimed::Final(_) | Claimed::Missing => Outcome::Done.into(),
         })
@@ -225,7 +227,7 @@ impl Runs {
     async fn drive_claimed(
         &self,
         workflow: &Arc<dyn AnyWorkflow>,
-        held: Held,
+        held: LeasedRun,
         head: Head,
         reopen: Option<Reopen>,
         drive: &Drive,
@@ -264,10 +266,10 @@ impl Runs {
     pub(super) async fn execute(
         &self,
         workflow: &Arc<dyn AnyWorkflow>,
-        held: Held,
+        held: LeasedRun,
         reopen: Option<Reopen>,
         drive: &Drive,
-    ) -> Result<Box<dyn EndedExecution>> {
+    ) -> Result<Box<dyn AnyEndedExecution>> {
         let clock = self.runtime.clock.clone();
         let events = Events::new(held.lease.run.clone(), clock, drive.events.clone());
         let control = drive.control.clone();

@@ -10,10 +10,10 @@ use tokio::time::sleep;
 use super::{Drive, Error, Runs, admit::ExecutedBy, drive::Reopen};
 use crate::{
     graph::{
-        Begun, ClaimHow, Head, Held, ReopenFrom, RunId, RunStatus, Stop, Timings,
+        ClaimHow, Head, LeasedRun, OpenedRun, ReopenFrom, RunId, RunStatus, Stop, Timings,
         store::{Claimed, Holder},
     },
-    workflows::{AnyWorkflow, EndedExecution, Inspected},
+    workflows::{AnyEndedExecution, AnyWorkflow, Inspected},
 };
 
 /// How often a run that another process works on is asked for.
@@ -25,7 +25,7 @@ const SWEEP_DELAY: Duration = Duration::from_secs(3600);
 /// A run opened here, or found. See [`Runs::open`].
 pub struct Opened {
     workflow: Arc<dyn AnyWorkflow>,
-    begun: Begun,
+    begun: OpenedRun,
 }
 
 /// A run that was driven here, or found at its end.
@@ -62,7 +62,7 @@ impl Runs {
         drive: Drive,
         waiting: impl Fn(&RunId, &Holder),
     ) -> Result<Driven, Error> {
-        let Opened { workflow, begun: Begun { head, held, .. } } = opened;
+        let Opened { workflow, begun: OpenedRun { head, held, .. } } = opened;
         let run = head.id.clone();
         let mut claimed = match held {
             Some(held) => Some((held, None)),
@@ -89,7 +89,7 @@ impl Runs {
         mut head: Head,
         drive: &Drive,
         waiting: &impl Fn(&RunId, &Holder),
-    ) -> Result<Option<(Held, Option<Reopen>)>, Error> {
+    ) -> Result<Option<(LeasedRun, Option<Reopen>)>, Error> {
         let mut waits = false;
         while head.status != RunStatus::Completed {
             let reopen = head.status.is_final();
@@ -99,7 +99,7 @@ impl Runs {
                     let why = reopen.then(|| ("asked for again".to_owned(), ReopenFrom::Failed));
                     return Ok(Some((lease.into(), why)));
                 }
-                Claimed::Held(holder) if !waits => {
+                Claimed::LeaseHeld(holder) if !waits => {
                     waits = true;
                     waiting(&head.id, &holder);
                 }
@@ -114,7 +114,7 @@ impl Runs {
         Ok(None)
     }
 
-    async fn ended(&self, run: RunId, mut execution: Box<dyn EndedExecution>) -> Driven {
+    async fn ended(&self, run: RunId, mut execution: Box<dyn AnyEndedExecution>) -> Driven {
         let stop = execution.stop().clone();
         let settled = match &stop {
             // Not due before long: a sweep is welcome to it, but this command goes first.

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use crate::{
     base::Fault,
     graph::{Failure, Head, RunId, store::Lease},
-    workflows::{EndedExecution, Event},
+    workflows::{AnyEndedExecution, Event},
 };
 
 /// What work on a message or a run came to. What becomes of both is the worker's decision.
@@ -114,7 +114,7 @@ pub struct WorkResult {
 /// [`fail_with_dead_letter`](super::Runs::fail_with_dead_letter).
 pub enum UnsettledRun {
     /// Its execution failed, and still holds the lease.
-    Executed(Box<Head>, Box<dyn EndedExecution>),
+    Executed(Box<Head>, Box<dyn AnyEndedExecution>),
     /// It was claimed, and could not be loaded as its workflow's.
     Claimed(Lease, Box<Head>),
     /// It was not claimed: no workflow of its version is here.

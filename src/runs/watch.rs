@@ -21,7 +21,7 @@ const POLL_INTERVAL: (Duration, Duration) = (Duration::from_millis(250), Duratio
 pub enum Watched {
     /// The run's next record.
     Record(HistoryRow),
-    /// The store does not answer, for this reason; the watch goes on. Told once for each outage.
+    /// The store does not answer, for this reason; the watch goes on. EventEnvelope once for each outage.
     StoreAway(String),
     /// The run has ended: its head. Should it be reopened, later records follow.
     Ended(Box<Head>),

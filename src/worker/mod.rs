@@ -32,7 +32,7 @@ pub use self::{
 };
 use crate::{
     base::key_value::KeyValueStore,
-    graph::{Control, Told},
+    graph::{Control, EventEnvelope},
     queue::{Delivery, Queue},
     runs::{Drive, Runs},
 };
@@ -98,7 +98,7 @@ impl Worker {
     }
 
     /// The events of the runs it executes, from now on.
-    pub fn events(&self) -> broadcast::Receiver<Told> {
+    pub fn events(&self) -> broadcast::Receiver<EventEnvelope> {
         self.shared.drive.events.subscribe()
     }
 

@@ -9,9 +9,9 @@ use super::{Admission, Event, Start, Workflow};
 use crate::{
     base::{Fault, Result, Timestamp},
     graph::{
-        Begun, Control, Drawing, Envelope, Events, Execute, Failure, Graph, GraphError, Head, Held,
-        NewSpec, Ran, ReopenFrom, RunId, Runtime, State, Stop, Timings, redact, store::Letter,
-        testing::Faults,
+        Control, Drawing, EndedExecution, Envelope, Events, Execute, Failure, Graph, GraphError,
+        Head, LeasedRun, NewSpec, OpenedRun, ReopenFrom, RunId, Runtime, State, Stop, Timings,
+        redact, store::Letter, testing::Faults,
     },
 };
 
@@ -66,9 +66,9 @@ pub struct Inspected {
     pub drawing: Drawing,
 }
 
-/// An execution without its types. See [`Ran`].
+/// An execution without its types. See [`EndedExecution`].
 #[async_trait]
-pub trait EndedExecution: Send {
+pub trait AnyEndedExecution: Send {
     /// How it ended.
     fn stop(&self) -> &Stop;
     /// The state as JSON, sensitive fields included.
@@ -83,18 +83,18 @@ pub trait EndedExecution: Send {
     fn started_at(&self) -> Timestamp;
     /// The message it came from.
     fn envelope(&self) -> Option<Envelope>;
-    /// See [`Ran::retry_later`].
+    /// See [`EndedExecution::retry_later`].
     async fn retry_later(&mut self, failure: &Failure, at: Timestamp) -> Result<(), Stop>;
-    /// See [`Ran::hand_back`].
+    /// See [`EndedExecution::hand_back`].
     async fn hand_back(&mut self, failure: &Failure, at: Timestamp) -> Result<(), Stop>;
-    /// See [`Ran::fail`].
+    /// See [`EndedExecution::fail`].
     async fn fail(&mut self, failure: &Failure, letter: Option<Letter>) -> Result<(), Stop>;
-    /// See [`Ran::confirm_letter`].
+    /// See [`EndedExecution::confirm_letter`].
     async fn confirm_letter(&mut self, id: &str) -> Result<(), Stop>;
 }
 
 #[async_trait]
-impl<S: State> EndedExecution for Ran<S> {
+impl<S: State> AnyEndedExecution for EndedExecution<S> {
     fn stop(&self) -> &Stop {
         &self.stop
     }
@@ -109,7 +109,7 @@ impl<S: State> EndedExecution for Ran<S> {
     }
 
     fn executions(&self) -> u32 {
-        Ran::executions(self)
+        EndedExecution::executions(self)
     }
 
     fn letters(&self) -> usize {
@@ -125,19 +125,19 @@ impl<S: State> EndedExecution for Ran<S> {
     }
 
     async fn retry_later(&mut self, failure: &Failure, at: Timestamp) -> Result<(), Stop> {
-        Ran::retry_later(self, failure, at).await
+        EndedExecution::retry_later(self, failure, at).await
     }
 
     async fn hand_back(&mut self, failure: &Failure, at: Timestamp) -> Result<(), Stop> {
-        Ran::hand_back(self, failure, at).await
+        EndedExecution::hand_back(self, failure, at).await
     }
 
     async fn fail(&mut self, failure: &Failure, letter: Option<Letter>) -> Result<(), Stop> {
-        Ran::fail(self, failure, letter).await
+        EndedExecution::fail(self, failure, letter).await
     }
 
     async fn confirm_letter(&mut self, id: &str) -> Result<(), Stop> {
-        Ran::confirm_letter(self, id).await
+        EndedExecution::confirm_letter(self, id).await
     }
 }
 
@@ -170,7 +170,7 @@ pub trait AnyWorkflow: Send + Sync + 'static {
         start: Start<Arc<RawValue>>,
         envelope: Option<Envelope>,
         leave_until: Option<Timestamp>,
-    ) -> Result<Begun>;
+    ) -> Result<OpenedRun>;
 
     /// Executes a run this process has claimed. See [`Runtime::execute`].
     ///
@@ -179,9 +179,9 @@ pub trait AnyWorkflow: Send + Sync + 'static {
     async fn execute(
         &self,
         runtime: &Runtime,
-        held: Held,
+        held: LeasedRun,
         options: Options,
-    ) -> Result<Box<dyn EndedExecution>>;
+    ) -> Result<Box<dyn AnyEndedExecution>>;
 
     /// A look at a run.
     ///
@@ -273,7 +273,7 @@ impl<W: Workflow> AnyWorkflow for Bound<W> {
         start: Start<Arc<RawValue>>,
         envelope: Option<Envelope>,
         leave_until: Option<Timestamp>,
-    ) -> Result<Begun> {
+    ) -> Result<OpenedRun> {
         let input = super::read_input(W::NAME, &start.input)?;
         let spec = NewSpec::new(W::NAME, W::VERSION, input)
             .key(start.key)
@@ -289,9 +289,9 @@ impl<W: Workflow> AnyWorkflow for Bound<W> {
     async fn execute(
         &self,
         runtime: &Runtime,
-        held: Held,
+        held: LeasedRun,
         options: Options,
-    ) -> Result<Box<dyn EndedExecution>> {
+    ) -> Result<Box<dyn AnyEndedExecution>> {
         let execute = Execute {
             versions: self.versions(),
             events: options.events,

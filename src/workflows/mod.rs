@@ -17,7 +17,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use async_trait::async_trait;
 use serde_json::value::RawValue;
 
-pub use self::erased::{AnyWorkflow, Asked, Bound, EndedExecution, Inspected, Options};
+pub use self::erased::{AnyEndedExecution, AnyWorkflow, Asked, Bound, Inspected, Options};
 use crate::{
     base::{Fault, Result, invalid_input},
     graph::{Graph, GraphError, State},

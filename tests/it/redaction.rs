@@ -16,8 +16,8 @@ use verdict::{
     checkpoint::Memory,
     db::{Sqlite, SqliteOptions},
     graph::{
-        Context, END, Envelope, Events, Graph, GraphBuilder, GraphError, Held, NodeError, RunId,
-        Runtime, State, Stop, Store,
+        Context, END, Envelope, Events, Graph, GraphBuilder, GraphError, LeasedRun, NodeError,
+        RunId, Runtime, State, Stop, Store,
     },
     queue::embedded::{Embedded, Options as QueueOptions},
     runs::Runs,
@@ -111,7 +111,7 @@ fn opening() -> Value {
 }
 
 /// A turn at the run; answers how it ended and what was told.
-async fn turn(vault: &Bound<Vault>, runtime: &Runtime, held: Held) -> (Stop, String) {
+async fn turn(vault: &Bound<Vault>, runtime: &Runtime, held: LeasedRun) -> (Stop, String) {
     let sender = broadcast::Sender::new(100);
     let mut told = sender.subscribe();
     let events = Events::new(held.lease.run.clone(), Clock::system(), sender);

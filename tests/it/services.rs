@@ -18,7 +18,7 @@ use crate::support::{Broker, Emulator, PATIENCE, Proxy, Queue, eventually};
 /// Long enough for what comes at once to have come, where nothing should.
 const QUIET: Duration = Duration::from_millis(300);
 
-/// A server that sends back what it gets.
+/// A server that dispatches back what it gets.
 async fn echo() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

@@ -7,14 +7,14 @@ use std::{
 };
 
 use super::{
-    command::{Command, END, NodeError, Send},
+    command::{Command, Dispatch, END, NodeError},
     context::Context,
     node::{Node, OnError, boxed},
     state::State,
 };
 
 /// The function behind a branch.
-pub(super) type Route<S> = Arc<dyn Fn(&S) -> Vec<Send> + std::marker::Send + Sync>;
+pub(super) type Route<S> = Arc<dyn Fn(&S) -> Vec<Dispatch> + std::marker::Send + Sync>;
 
 /// Where a node leads.
 pub(super) enum Edge<S> {
@@ -140,7 +140,7 @@ impl<S: State, D> GraphBuilder<S, D> {
         targets: impl IntoIterator<Item = &'a str>,
         choose: impl Fn(&S) -> &'static str + std::marker::Send + Sync + 'static,
     ) -> &mut Self {
-        self.fan_out(from, targets, move |state| vec![Send::to(choose(state))])
+        self.fan_out(from, targets, move |state| vec![Dispatch::to(choose(state))])
     }
 
     /// After `from`, the tasks that the function makes from the merged state, each with an input of
@@ -149,14 +149,14 @@ impl<S: State, D> GraphBuilder<S, D> {
         &mut self,
         from: &str,
         targets: impl IntoIterator<Item = &'a str>,
-        route: impl Fn(&S) -> Vec<Send> + std::marker::Send + Sync + 'static,
+        route: impl Fn(&S) -> Vec<Dispatch> + std::marker::Send + Sync + 'static,
     ) -> &mut Self {
         let targets = targets.into_iter().map(Into::into).collect();
         self.link(from, Edge::Branch { targets, route: Arc::new(route) })
     }
 
     /// Declares where the commands of `from` may go.
-    pub fn sends<'a>(
+    pub fn dispatches<'a>(
         &mut self,
         from: &str,
         targets: impl IntoIterator<Item = &'a str>,

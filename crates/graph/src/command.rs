@@ -12,7 +12,7 @@ pub const END: &str = "END";
 
 /// One task of a step: a node, and the input it was sent if it was sent one.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Send {
+pub struct Dispatch {
     /// The node to run.
     pub node: Arc<str>,
     /// What it finds as its input.
@@ -20,7 +20,7 @@ pub struct Send {
     pub input: Option<Arc<RawValue>>,
 }
 
-impl Send {
+impl Dispatch {
     /// Runs `node` with the state alone. Several such sends to one node in one step are one task.
     pub fn to(node: impl Into<Arc<str>>) -> Self {
         Self { node: node.into(), input: None }
@@ -37,7 +37,7 @@ impl Send {
     }
 }
 
-impl PartialEq for Send {
+impl PartialEq for Dispatch {
     fn eq(&self, other: &Self) -> bool {
         let text = |send: &Self| send.input.as_ref().map(|raw| raw.get().to_owned());
         self.node == other.node && text(self) == text(other)
@@ -52,9 +52,9 @@ pub struct Command<U> {
     #[serde(default = "none", skip_serializing_if = "Option::is_none", deserialize_with = "some")]
     pub update: Option<U>,
     /// The tasks to run next, in place of the node's edges; an empty list ends this branch. Only
-    /// nodes declared with [`GraphBuilder::sends`](super::GraphBuilder::sends) may be named.
+    /// nodes declared with [`GraphBuilder::dispatches`](super::GraphBuilder::dispatches) may be named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub goto: Option<Vec<Send>>,
+    pub goto: Option<Vec<Dispatch>>,
 }
 
 fn none<U>() -> Option<U> {
@@ -73,8 +73,8 @@ impl<U> Command<U> {
     }
 
     /// Goes to these tasks and changes nothing.
-    pub fn goto(sends: impl IntoIterator<Item = Send>) -> Self {
-        Self { update: None, goto: Some(sends.into_iter().collect()) }
+    pub fn goto(dispatches: impl IntoIterator<Item = Dispatch>) -> Self {
+        Self { update: None, goto: Some(dispatches.into_iter().collect()) }
     }
 
     /// The same, with this update.

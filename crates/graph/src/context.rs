@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    command::{NodeError, Send},
+    command::{Dispatch, NodeError},
     event::{Events, RunEvent},
     machine::ForkedFrom,
     record::Failure,
@@ -35,7 +35,7 @@ pub(super) struct Step<S: State, D> {
     pub(super) deps: Arc<D>,
     pub(super) run: Arc<RunInfo>,
     pub(super) step: u32,
-    pub(super) tasks: Arc<[Send]>,
+    pub(super) tasks: Arc<[Dispatch]>,
     pub(super) failures: Vec<Failure>,
     pub(super) events: Events,
     pub(super) cancel: CancellationToken,

@@ -27,7 +27,7 @@ pub enum Stop {
     /// The run is at its end, and that is durable.
     Completed,
     /// A task failed and nothing passed it over. The failure is durable and the lease is held: it
-    /// is for the caller to decide, and to [`settle`](super::Ran::fail), what becomes of the run.
+    /// is for the caller to decide, and to [`settle`](super::EndedExecution::fail), what becomes of the run.
     Failed(Failure),
     /// The run waits for an answer, or for a time; it was given back.
     Waiting(Option<Timestamp>),

@@ -116,7 +116,7 @@ pub enum RunEvent {
 
 /// An event with its place in the stream.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Told {
+pub struct EventEnvelope {
     /// The run.
     pub run: RunId,
     /// Its place among the events of this execution, from 1 and without gaps.
@@ -135,13 +135,17 @@ pub struct Events(Option<Arc<Stream>>);
 struct Stream {
     run: RunId,
     clock: crate::base::Clock,
-    to: broadcast::Sender<Told>,
+    to: broadcast::Sender<EventEnvelope>,
     seq: Mutex<u64>,
 }
 
 impl Events {
     /// Events of `run`, sent to the subscribers of `to`, which may carry those of many runs.
-    pub fn new(run: RunId, clock: crate::base::Clock, to: broadcast::Sender<Told>) -> Self {
+    pub fn new(
+        run: RunId,
+        clock: crate::base::Clock,
+        to: broadcast::Sender<EventEnvelope>,
+    ) -> Self {
         Self(Some(Arc::new(Stream { run, clock, to, seq: Mutex::new(0) })))
     }
 
@@ -160,7 +164,8 @@ impl Events {
         // Sent under the lock: the numbers arrive in order.
         let mut seq = stream.seq.lock().unwrap_or_else(PoisonError::into_inner);
         *seq += 1;
-        let told = Told { run: stream.run.clone(), seq: *seq, at: stream.clock.now(), event };
+        let told =
+            EventEnvelope { run: stream.run.clone(), seq: *seq, at: stream.clock.now(), event };
         // Nobody left to hear it is no error.
         drop(stream.to.send(told));
     }

@@ -3,7 +3,7 @@
 use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 
 use super::{
-    command::{Command, NodeError, Send},
+    command::{Command, Dispatch, NodeError},
     context::Context,
     retry::RetryPolicy,
     state::State,
@@ -19,7 +19,7 @@ pub(super) type NodeFn<S, D> =
     Arc<dyn Fn(Context<S, D>) -> NodeFuture<S> + std::marker::Send + Sync>;
 
 /// Makes the update that stands in for a failed task's.
-type Instead<S> = Arc<dyn Fn(&Send, &Fault) -> <S as State>::Update + std::marker::Send + Sync>;
+type Instead<S> = Arc<dyn Fn(&Dispatch, &Fault) -> <S as State>::Update + std::marker::Send + Sync>;
 
 /// What happens when a node has failed for good.
 pub(super) enum OnError<S: State> {
@@ -107,7 +107,7 @@ impl<S: State, D> Node<S, D> {
     /// task, by the input it was sent.
     pub fn on_task_error_continue(
         &mut self,
-        update: impl Fn(&Send, &Fault) -> S::Update + std::marker::Send + Sync + 'static,
+        update: impl Fn(&Dispatch, &Fault) -> S::Update + std::marker::Send + Sync + 'static,
     ) -> &mut Self {
         self.on_error = OnError::Continue(Arc::new(update));
         self

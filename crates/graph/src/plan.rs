@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     builder::{Compiled, Edge},
-    command::{END, Send},
+    command::{Dispatch, END},
     machine::RunMachine,
     state::State,
 };
@@ -16,18 +16,20 @@ impl<S: State, D> Compiled<S, D> {
     ///
     /// # Errors
     /// Permanent if a branch names a target it did not declare.
-    pub(super) fn routed(&self, leaving: &[Arc<str>], merged: &S) -> Result<Vec<Send>, Fault> {
+    pub(super) fn routed(&self, leaving: &[Arc<str>], merged: &S) -> Result<Vec<Dispatch>, Fault> {
         let mut tasks = Vec::new();
         for node in leaving {
             for edge in self.edges.get(node).into_iter().flatten() {
                 match edge {
                     Edge::Sends(_) => {}
                     Edge::Fixed(to) if &**to == END => {}
-                    Edge::Fixed(to) => tasks.push(Send::to(to.clone())),
+                    Edge::Fixed(to) => tasks.push(Dispatch::to(to.clone())),
                     Edge::Branch { targets, route } => {
-                        let sends = route(merged);
-                        declared(node, &sends, targets)?;
-                        tasks.extend(sends.into_iter().filter(|send| &*send.node != END));
+                        let dispatches = route(merged);
+                        declared(node, &dispatches, targets)?;
+                        tasks.extend(
+                            dispatches.into_iter().filter(|dispatch| &*dispatch.node != END),
+                        );
                     }
                 }
             }
@@ -36,22 +38,26 @@ impl<S: State, D> Compiled<S, D> {
     }
 
     /// Whether the command's targets were declared.
-    pub(super) fn check_sends(&self, node: &str, sends: &[Send]) -> Result<(), Fault> {
+    pub(super) fn check_dispatches(
+        &self,
+        node: &str,
+        dispatches: &[Dispatch],
+    ) -> Result<(), Fault> {
         let edges = self.edges.get(node).into_iter().flatten();
         let targets: Vec<Arc<str>> = edges
             .filter(|edge| matches!(edge, Edge::Sends(_)))
             .flat_map(|edge| edge.targets().to_vec())
             .collect();
-        declared(node, sends, &targets)
+        declared(node, dispatches, &targets)
     }
 }
 
-fn declared(from: &str, sends: &[Send], targets: &[Arc<str>]) -> Result<(), Fault> {
-    match sends.iter().find(|send| !targets.contains(&send.node)) {
+fn declared(from: &str, dispatches: &[Dispatch], targets: &[Arc<str>]) -> Result<(), Fault> {
+    match dispatches.iter().find(|dispatch| !targets.contains(&dispatch.node)) {
         None => Ok(()),
-        Some(send) => Err(Fault::permanent(format!(
+        Some(dispatch) => Err(Fault::permanent(format!(
             "node `{from}` goes to `{}`, which it did not declare as a target",
-            send.node
+            dispatch.node
         ))),
     }
 }

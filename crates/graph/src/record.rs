@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
 
 use super::{
-    command::{Command, Send},
+    command::{Command, Dispatch},
     pack,
     store::{RunId, StoredRecord},
 };
@@ -251,7 +251,7 @@ pub enum Body<U> {
     /// Of `task_finished`.
     Command(Command<U>),
     /// Of `step_finished`.
-    Tasks(Vec<Send>),
+    Tasks(Vec<Dispatch>),
     /// Of `interrupted` and `resumed`.
     Value(Arc<RawValue>),
 }

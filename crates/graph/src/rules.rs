@@ -95,7 +95,7 @@ pub fn claim(head: &mut Head, claim: &Claim, now: Timestamp) -> Claimed {
     if let Some(holder) = living(head, now)
         && claim.dead.as_ref() != Some(&holder.owner)
     {
-        return Claimed::Held(holder.clone());
+        return Claimed::LeaseHeld(holder.clone());
     }
     match head.not_before {
         Some(at) if at > now && !claim.early => Claimed::NotBefore(at),
@@ -205,7 +205,7 @@ pub fn outlived(head: &Head, now: Timestamp, age: Duration) -> bool {
 /// Why the run is not to be deleted by somebody who may be mistaken about it.
 pub fn spared(head: &Head, now: Timestamp) -> Option<Deleted> {
     match living(head, now) {
-        Some(holder) => Some(Deleted::Held(holder.clone())),
+        Some(holder) => Some(Deleted::LeaseHeld(holder.clone())),
         None => (!head.status.is_final()).then_some(Deleted::Unfinished(head.status)),
     }
 }

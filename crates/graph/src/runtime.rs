@@ -9,13 +9,13 @@ use super::{
     builder::Graph,
     context::RunInfo,
     control::Stop,
+    ended::EndedExecution,
     event::Events,
     executor::Execution,
     journal::{Flushed, Journal},
     machine::{Ended, RunMachine},
-    ran::Ran,
     record::{Body, Meta, Outcome, Record, Redo, Start, encode_meta},
-    spec::{Begun, ClaimHow, Execute, Held, NewSpec, ReopenFrom},
+    spec::{ClaimHow, Execute, LeasedRun, NewSpec, OpenedRun, ReopenFrom},
     state::State,
     store::{
         Claim, ClaimAs, Claimed, FORMAT, Head, NewRun, RunId, RunStatus, Store, StoreError,
@@ -85,7 +85,7 @@ impl Runtime {
             dead: None,
         };
         match self.store.claim(claim.clone()).await? {
-            Claimed::Held(holder) if (self.known_dead)(&holder.owner) => {
+            Claimed::LeaseHeld(holder) if (self.known_dead)(&holder.owner) => {
                 claim.dead = Some(holder.owner);
                 self.store.claim(claim).await
             }
@@ -106,7 +106,7 @@ impl Runtime {
         &self,
         graph: &Graph<S, D>,
         spec: NewSpec<S::Input>,
-    ) -> Result<Begun> {
+    ) -> Result<OpenedRun> {
         let input = serde_json::value::to_raw_value(&spec.input)
             .map_err(|e| Fault::permanent(format!("the input has no JSON form: {e}")))?;
         let start = Start { input: input.into(), envelope: spec.envelope };
@@ -134,8 +134,8 @@ impl Runtime {
         };
         let opened = self.store.open(new).await?;
         let loaded = Some((opened.head.clone(), vec![record]));
-        Ok(Begun {
-            held: opened.lease.map(|lease| Held { lease, loaded }),
+        Ok(OpenedRun {
+            held: opened.lease.map(|lease| LeasedRun { lease, loaded }),
             head: opened.head,
             created: opened.created,
             superseded: opened.superseded,
@@ -154,8 +154,8 @@ impl Runtime {
     pub async fn execute<S: State, D: Send + Sync + 'static>(
         &self,
         execute: Execute<S, D>,
-        held: impl Into<Held>,
-    ) -> Result<Ran<S>> {
+        held: impl Into<LeasedRun>,
+    ) -> Result<EndedExecution<S>> {
         // What preparing needs, the log above all, is gone before the run is under way.
         match Box::pin(self.prepare(execute, held.into())).await? {
             Prepared::Stopped(ran) => Ok(*ran),
@@ -166,9 +166,9 @@ impl Runtime {
     async fn prepare<S: State, D: Send + Sync + 'static>(
         &self,
         execute: Execute<S, D>,
-        held: Held,
+        held: LeasedRun,
     ) -> Result<Prepared<S, D>> {
-        let Held { lease, loaded } = held;
+        let LeasedRun { lease, loaded } = held;
         let (head, stored) = match loaded {
             Some(loaded) => loaded,
             None => self.loaded(&lease.run).await?,
@@ -212,7 +212,14 @@ impl Runtime {
     ) -> Prepared<S, D> {
         let (active, clock) = (journal.active(), self.clock.clone());
         let journal = Some(journal);
-        Prepared::Stopped(Box::new(Ran { stop, machine, active, journal, clock, events }))
+        Prepared::Stopped(Box::new(EndedExecution {
+            stop,
+            machine,
+            active,
+            journal,
+            clock,
+            events,
+        }))
     }
 
     async fn reopen<S: State>(
@@ -253,12 +260,12 @@ enum Prepared<S: State, D> {
     /// It may run.
     Ready(Box<Execution<S, D>>),
     /// It is over before it began.
-    Stopped(Box<Ran<S>>),
+    Stopped(Box<EndedExecution<S>>),
 }
 
 impl<S: State, D: Send + Sync + 'static> Graph<S, D> {
     /// Runs without a store: nothing is kept, nothing can be resumed.
-    pub async fn run(&self, input: S::Input, execute: Execute<S, D>) -> Ran<S> {
+    pub async fn run(&self, input: S::Input, execute: Execute<S, D>) -> EndedExecution<S> {
         let mut machine = RunMachine::default();
         let clock = Clock::system();
         machine.start(clock.now(), ("".into(), 0), &self.entry, S::new(input));

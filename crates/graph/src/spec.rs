@@ -100,14 +100,14 @@ pub struct ClaimHow {
 
 /// A run this process has claimed.
 #[derive(Debug, Clone)]
-pub struct Held {
+pub struct LeasedRun {
     /// The right to write to it.
     pub lease: Lease,
     /// What it holds, when that is known without asking the store.
     pub(super) loaded: Option<(Head, Vec<StoredRecord>)>,
 }
 
-impl From<Lease> for Held {
+impl From<Lease> for LeasedRun {
     fn from(lease: Lease) -> Self {
         Self { lease, loaded: None }
     }
@@ -115,13 +115,13 @@ impl From<Lease> for Held {
 
 /// What [`Runtime::open`](super::Runtime::open) found or made.
 #[derive(Debug, Clone)]
-pub struct Begun {
+pub struct OpenedRun {
     /// The run's head, after all that was done.
     pub head: Head,
     /// Whether it was made just now.
     pub created: bool,
     /// The run in hand, if it is new and was to be claimed, and not born superseded.
-    pub held: Option<Held>,
+    pub held: Option<LeasedRun>,
     /// Runs this opening superseded.
     pub superseded: Vec<RunId>,
 }

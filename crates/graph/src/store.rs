@@ -120,7 +120,7 @@ pub enum Claimed {
     /// There is no such run.
     Missing,
     /// A living lease is on it.
-    Held(Holder),
+    LeaseHeld(Holder),
     /// Its time has not come.
     NotBefore(Timestamp),
     /// It has ended, and a reopening was not asked for.
@@ -189,7 +189,7 @@ pub enum Deleted {
     /// There is no such run.
     Missing,
     /// A living lease is on it.
-    Held(Holder),
+    LeaseHeld(Holder),
     /// It has not ended.
     Unfinished(RunStatus),
 }

@@ -137,7 +137,11 @@ impl<S: State, D: Send + Sync + 'static> Checks<S, D> {
         Ok(id)
     }
 
-    async fn execute(&self, id: &RunId, faults: Faults) -> Result<super::Ran<S>, Broken> {
+    async fn execute(
+        &self,
+        id: &RunId,
+        faults: Faults,
+    ) -> Result<super::EndedExecution<S>, Broken> {
         let runtime = self.runtime();
         let how = ClaimHow { early: true, reopen: true };
         let Claimed::Yours(lease, _) = runtime.claim(id, how).await? else {

@@ -57,7 +57,9 @@ pub(super) async fn main(args: &Args, app: &App) -> Result<(), CliError> {
         match deleted? {
             Deleted::Done => anstream::eprintln!("{run} deleted"),
             Deleted::Missing => spared.push(format!("there is no run {run}")),
-            Deleted::Held(holder) => spared.push(format!("run {run} is held by {}", holder.owner)),
+            Deleted::LeaseHeld(holder) => {
+                spared.push(format!("run {run} is held by {}", holder.owner))
+            }
             Deleted::Unfinished(status) => {
                 spared.push(format!("run {run} is {status}: cancel it first"));
             }

@@ -59,10 +59,10 @@ use crate::{
     analysis::Finding,
     base::{Fault, Result},
     forge::{EventRequest, FileChange, Resolved, Target},
-    graph::{Context, END, Graph, GraphBuilder, GraphError, NodeError, Send},
+    graph::{Context, Dispatch, END, Graph, GraphBuilder, GraphError, NodeError},
 };
 
-/// The forge that sends webhooks.
+/// The forge that dispatches webhooks.
 const GITHUB: &str = "github";
 
 type Ctx = Context<ReviewState, ReviewDeps>;
@@ -151,13 +151,13 @@ pub fn graph(
 }
 
 /// The tasks of all agents: a chunk each. The only task of an agent is sent no number.
-fn tasks(agents: &[&dyn Agent], state: &ReviewState) -> Vec<Send> {
-    let of_agent = |agent: &&dyn Agent| -> Vec<Send> {
-        let whole = || Send::to(agent.id());
+fn tasks(agents: &[&dyn Agent], state: &ReviewState) -> Vec<Dispatch> {
+    let of_agent = |agent: &&dyn Agent| -> Vec<Dispatch> {
+        let whole = || Dispatch::to(agent.id());
         match chunk_count(state, agent.id()) {
             0 | 1 => vec![whole()],
             count => (0..count)
-                .map(|number| Send::with(agent.id(), &number).unwrap_or_else(|_| whole()))
+                .map(|number| Dispatch::with(agent.id(), &number).unwrap_or_else(|_| whole()))
                 .collect(),
         }
     };

@@ -133,7 +133,7 @@ fn impatient(machine: Machine) -> Machine {
         .set("store.postgres.statement_timeout", "1s")
 }
 
-/// Told to stop, it stops, whatever the store does.
+/// EventEnvelope to stop, it stops, whatever the store does.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_watches_a_store_that_stands_still_may_go() {
     let site = Site::postgres().await;

@@ -128,7 +128,7 @@ async fn the_store_spares_what_is_of_use(site: &Site) {
     let delete = async |name: &str| site.store.delete_ended(&id(name)).await.unwrap();
     assert_eq!(delete("missing").await, Deleted::Missing);
     assert_eq!(delete("parked").await, Deleted::Unfinished(RunStatus::Parked));
-    assert!(matches!(delete("held").await, Deleted::Held(holder) if holder.owner == "holder"));
+    assert!(matches!(delete("held").await, Deleted::LeaseHeld(holder) if holder.owner == "holder"));
     assert_eq!(delete("ended").await, Deleted::Done);
     assert_eq!(delete("ended").await, Deleted::Missing);
 }

@@ -15,7 +15,7 @@ use verdict::{
     checkpoint::{Memory, PostgresStore, SqliteStore},
     db::{Postgres, Sqlite, SqliteOptions},
     graph::{
-        ClaimHow, Execute, Meta, NewSpec, Ran, ReopenFrom, RunId, Runtime, Stop,
+        ClaimHow, EndedExecution, Execute, Meta, NewSpec, ReopenFrom, RunId, Runtime, Stop,
         store::{Claimed, Head, Lease, Resumed, Store},
     },
 };
@@ -166,15 +166,20 @@ impl Bench {
     }
 
     /// Claims the run, whatever its state, and executes it.
-    pub async fn run(&self, graph: &TestGraph, id: &RunId) -> Ran<Words> {
+    pub async fn run(&self, graph: &TestGraph, id: &RunId) -> EndedExecution<Words> {
         self.execute(execute(graph), id).await
     }
 
-    pub async fn execute(&self, execute: Execute<Words, ()>, id: &RunId) -> Ran<Words> {
+    pub async fn execute(&self, execute: Execute<Words, ()>, id: &RunId) -> EndedExecution<Words> {
         on(&self.runtime, execute, id).await
     }
 
-    pub async fn reopen(&self, graph: &TestGraph, id: &RunId, from: ReopenFrom) -> Ran<Words> {
+    pub async fn reopen(
+        &self,
+        graph: &TestGraph,
+        id: &RunId,
+        from: ReopenFrom,
+    ) -> EndedExecution<Words> {
         let reopen = Some(("a test".to_owned(), from));
         self.execute(Execute { reopen, ..execute(graph) }, id).await
     }
@@ -228,7 +233,11 @@ pub async fn claim(runtime: &Runtime, id: &RunId) -> Lease {
     }
 }
 
-pub async fn on(runtime: &Runtime, execute: Execute<Words, ()>, id: &RunId) -> Ran<Words> {
+pub async fn on(
+    runtime: &Runtime,
+    execute: Execute<Words, ()>,
+    id: &RunId,
+) -> EndedExecution<Words> {
     let lease = claim(runtime, id).await;
     runtime.execute(execute, lease).await.unwrap()
 }

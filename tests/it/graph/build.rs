@@ -36,7 +36,7 @@ fn an_edge_to_nowhere_is_refused_with_both_names() {
 /// E2
 #[test]
 fn every_kind_of_unknown_target_is_refused() {
-    for kind in ["entry", "branch", "sends", "handler", "from", "before"] {
+    for kind in ["entry", "branch", "dispatches", "handler", "from", "before"] {
         let error = refused(|graph| {
             let node = graph.node("a", say);
             if kind == "handler" {
@@ -45,7 +45,7 @@ fn every_kind_of_unknown_target_is_refused() {
             graph.entry(if kind == "entry" { "ghost" } else { "a" }).edge("a", END);
             match kind {
                 "branch" => drop(graph.branch("a", ["ghost"], |_| "ghost")),
-                "sends" => drop(graph.sends("a", ["ghost"])),
+                "dispatches" => drop(graph.dispatches("a", ["ghost"])),
                 "from" => drop(graph.edge("ghost", "a")),
                 "before" => drop(graph.interrupt_before("ghost")),
                 _ => {}

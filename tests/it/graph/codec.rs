@@ -8,7 +8,7 @@ use serde_json::json;
 use verdict::{
     base::{Fault, Timestamp, TraceContext},
     graph::{
-        Body, Command, Envelope, Failure, Meta, Outcome, Record, Redo, RunId, RunMachine, Send,
+        Body, Command, Dispatch, Envelope, Failure, Meta, Outcome, Record, Redo, RunId, RunMachine,
         Start, State, store::StoredRecord,
     },
 };
@@ -44,7 +44,7 @@ fn every_kind(odd: &str) -> Vec<Record<Add>> {
         by: Some(node.clone()),
         fault,
     };
-    let command = Command { update: Some(Add::Word(text())), goto: Some(vec![Send::to(odd)]) };
+    let command = Command { update: Some(Add::Word(text())), goto: Some(vec![Dispatch::to(odd)]) };
     let asked =
         |index| Meta::Interrupted { id: text(), step: 2, node: node.clone(), index, name: text() };
     let failure = Failure { step: 2, node: Some(node.clone()), fault: fault.clone() };
@@ -57,7 +57,7 @@ fn every_kind(odd: &str) -> Vec<Record<Add>> {
         record(Meta::StepFinished { step: 1 }, Body::Tasks(Vec::new())),
         record(
             Meta::StepFinished { step: 2 },
-            Body::Tasks(vec![Send::to(odd), Send::with(odd, &json!({"k": odd})).unwrap()]),
+            Body::Tasks(vec![Dispatch::to(odd), Dispatch::with(odd, &json!({"k": odd})).unwrap()]),
         ),
         record(asked(Some(0)), Body::Value(raw(odd).into())),
         record(asked(None), Body::Value(raw(()).into())),
@@ -201,7 +201,7 @@ fn an_unknown_kind_is_refused() {
 /// Packages that lie about themselves are refused, and nothing is set aside for what they claim.
 #[test]
 fn a_lying_package_is_refused() {
-    let whole = record(Meta::StepFinished { step: 1 }, Body::Tasks(vec![Send::to("a")]));
+    let whole = record(Meta::StepFinished { step: 1 }, Body::Tasks(vec![Dispatch::to("a")]));
     let whole = whole.encode(true).unwrap();
     for (payload, why) in [
         (vec![], "it is empty"),

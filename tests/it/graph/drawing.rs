@@ -17,7 +17,7 @@ fn every_arrow() -> TestGraph {
     graph.node("work", say).on_error_goto("clean up");
     graph.node("ask \"me\"", nothing);
     graph.node("clean up", say);
-    graph.entry("plan").sends("plan", ["work"]).edge("plan", "work");
+    graph.entry("plan").dispatches("plan", ["work"]).edge("plan", "work");
     graph.branch("work", ["plan", "ask \"me\""], |_| "ask \"me\"");
     graph.edge("ask \"me\"", END).edge("clean up", END).interrupt_before("ask \"me\"");
     graph.compile().unwrap()

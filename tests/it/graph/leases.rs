@@ -111,7 +111,7 @@ async fn a_run_taken_over_is_the_new_holders() {
             door.reached().await;
             let elsewhere = bench.elsewhere().await;
             let held = elsewhere.claim(&id, ClaimHow::default()).await.unwrap();
-            assert!(matches!(held, Claimed::Held(holder) if holder.owner == "one"));
+            assert!(matches!(held, Claimed::LeaseHeld(holder) if holder.owner == "one"));
             bench.pass(MINUTE).await;
             let other = on(&elsewhere, execute(&diamond()), &id).await;
             door.open();
@@ -156,7 +156,7 @@ async fn a_long_node_keeps_its_lease() {
             tokio::time::sleep(Duration::from_millis(50)).await;
             loop {
                 let claimed = elsewhere.claim(&id, ClaimHow::default()).await.unwrap();
-                assert!(matches!(claimed, Claimed::Held(_)), "{claimed:?}");
+                assert!(matches!(claimed, Claimed::LeaseHeld(_)), "{claimed:?}");
                 tokio::time::sleep(Duration::from_secs(1)).await;
             }
         } => unreachable!(),

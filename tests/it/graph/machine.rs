@@ -6,8 +6,8 @@ use serde_json::json;
 use verdict::{
     base::Fault,
     graph::{
-        Body, Command, Ended, Failure, Meta, Outcome, Record, Redo, RunId, RunMachine, Send, Start,
-        Todo,
+        Body, Command, Dispatch, Ended, Failure, Meta, Outcome, Record, Redo, RunId, RunMachine,
+        Start, Todo,
     },
 };
 
@@ -54,7 +54,7 @@ fn failed(step: u32, node: &str, index: u32) -> Rec {
 }
 
 fn closed(step: u32, next: &[&str]) -> Rec {
-    let tasks = next.iter().map(|node| Send::to(*node)).collect();
+    let tasks = next.iter().map(|node| Dispatch::to(*node)).collect();
     record(Meta::StepFinished { step }, Body::Tasks(tasks))
 }
 

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use proptest::{prelude::*, test_runner::TestCaseResult};
 use verdict::graph::{
-    Execute, Illegal, Meta, Ran, Record, ReopenFrom, RunId, RunMachine, Stop, testing::Faults,
+    EndedExecution, Execute, Illegal, Meta, Record, ReopenFrom, RunId, RunMachine, Stop,
+    testing::Faults,
 };
 
 use super::{
@@ -16,7 +17,7 @@ use super::{
 type Log = Vec<Record<Add>>;
 
 /// What must not depend on crashes and order.
-fn end(ran: &Ran<Words>) -> (Words, Vec<String>) {
+fn end(ran: &EndedExecution<Words>) -> (Words, Vec<String>) {
     let failures = ran.machine.failures();
     let mut failures: Vec<_> = failures.iter().map(|f| format!("{f:?}")).collect();
     failures.sort();
@@ -24,7 +25,7 @@ fn end(ran: &Ran<Words>) -> (Words, Vec<String>) {
 }
 
 /// Completed now, or by an execution that crashed behind its last record.
-fn over(ran: &Ran<Words>) -> bool {
+fn over(ran: &EndedExecution<Words>) -> bool {
     matches!(ran.stop, Stop::Completed | Stop::Ended)
 }
 
@@ -44,7 +45,11 @@ fn finished(log: &Log) -> BTreeSet<(u32, u32)> {
 
 /// Runs the plan with one crash after another, each so many records on, under a new order of
 /// ending each time.
-async fn disturbed(bench: &Bench, plan: &Plan, crashes: &[(u64, u64)]) -> (RunId, Ran<Words>) {
+async fn disturbed(
+    bench: &Bench,
+    plan: &Plan,
+    crashes: &[(u64, u64)],
+) -> (RunId, EndedExecution<Words>) {
     let id = bench.open(&build(plan, 0, &Started::default())).await;
     for (on, seed) in crashes {
         let started = Started::default();
@@ -82,7 +87,7 @@ async fn ends_alike(bench: &Bench, plan: &Plan, crashes: &[(u64, u64)]) -> TestC
 
 /// Every beginning of a real log is legal, and a machine fed step by step agrees with one that
 /// replayed.
-fn prefixes(log: Log, ran: &Ran<Words>) -> TestCaseResult {
+fn prefixes(log: Log, ran: &EndedExecution<Words>) -> TestCaseResult {
     let mut fed = RunMachine::<Words>::default();
     for (count, record) in log.iter().enumerate() {
         let replayed = RunMachine::<Words>::replay(log[..count].to_vec()).unwrap();

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use proptest::prelude::*;
 use verdict::{
     base::Fault,
-    graph::{Context, END, NodeError, RetryPolicy, Send},
+    graph::{Context, Dispatch, END, NodeError, RetryPolicy},
 };
 
 use super::support::{Add, Builder, TestGraph, Words};
@@ -122,7 +122,7 @@ pub fn build(plan: &Plan, seed: u64, started: &Started) -> TestGraph {
     let turns = plan.turns;
     graph.fan_out("last", ["first", END], move |state| {
         let been = state.words.iter().filter(|word| word.contains(" last ")).count();
-        vec![Send::to(if been <= turns { "first" } else { END })]
+        vec![Dispatch::to(if been <= turns { "first" } else { END })]
     });
     graph.compile().unwrap()
 }
@@ -150,11 +150,11 @@ fn add(
             let acted = act(does, seed, started.clone(), context);
             let target = target.clone();
             async move {
-                let sends = [Send::with(target.clone(), &7)?, Send::to(target)];
-                Ok(verdict::graph::Command::goto(sends).with(acted.await?))
+                let dispatches = [Dispatch::with(target.clone(), &7)?, Dispatch::to(target)];
+                Ok(verdict::graph::Command::goto(dispatches).with(acted.await?))
             }
         });
-        graph.sends(&own, next.iter().map(String::as_str));
+        graph.dispatches(&own, next.iter().map(String::as_str));
         return;
     }
     let node = graph.node(&own, move |context| act(does, seed, started.clone(), context));
@@ -189,13 +189,13 @@ fn lead(graph: &mut Builder, own: &str, next: Vec<String>, (place, way): (usize,
         }
         Way::Branch => {
             graph.fan_out(own, all, move |state| {
-                vec![Send::to(names[state.words.len() % names.len()].clone())]
+                vec![Dispatch::to(names[state.words.len() % names.len()].clone())]
             });
         }
         Way::FanOut(count) => {
             graph.fan_out(own, all, move |state| {
                 let to = &names[state.words.len() % names.len()];
-                (0..count).map(|i| Send::with(to.clone(), &i).unwrap()).collect()
+                (0..count).map(|i| Dispatch::with(to.clone(), &i).unwrap()).collect()
             });
         }
     }

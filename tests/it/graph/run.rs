@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use tokio::sync::Barrier;
 use verdict::{
     base::{Fault, FaultKind},
-    graph::{Command, Control, END, Execute, NodeError, RetryPolicy, Send, Stop, Timings},
+    graph::{Command, Control, Dispatch, END, Execute, NodeError, RetryPolicy, Stop, Timings},
 };
 
 use super::support::{Add, Builder, diamond, execute, nothing, run, say, words};
@@ -69,14 +69,15 @@ async fn a_runaway_cycle_meets_the_recursion_limit() {
 }
 
 fn fan(count: usize, by_command: bool) -> super::support::TestGraph {
-    let sends = move || (0..count).map(|i| Send::with("work", &i).unwrap()).collect::<Vec<_>>();
+    let dispatches =
+        move || (0..count).map(|i| Dispatch::with("work", &i).unwrap()).collect::<Vec<_>>();
     let mut graph = Builder::new();
     if by_command {
-        graph.node("plan", move |_| async move { Ok(Command::goto(sends())) });
-        graph.sends("plan", ["work"]);
+        graph.node("plan", move |_| async move { Ok(Command::goto(dispatches())) });
+        graph.dispatches("plan", ["work"]);
     } else {
         graph.node("plan", nothing);
-        graph.fan_out("plan", ["work"], move |_| sends());
+        graph.fan_out("plan", ["work"], move |_| dispatches());
     }
     graph.node("work", |context| async move {
         let input: usize = context.input()?;
@@ -110,7 +111,7 @@ async fn dynamic_tasks_each_get_their_input() {
 #[tokio::test]
 async fn an_undeclared_target_fails_the_run() {
     let mut graph = Builder::new();
-    graph.node("a", |_| async { Ok(Command::goto([Send::to("b")])) });
+    graph.node("a", |_| async { Ok(Command::goto([Dispatch::to("b")])) });
     graph.node("b", say);
     graph.entry("a").edge("a", "b").edge("b", END);
     let Stop::Failed(failure) = run(&graph.compile().unwrap()).await.stop else { panic!() };

@@ -11,8 +11,8 @@ use tracing_subscriber::fmt::MakeWriter;
 use verdict::{
     base::{Clock, Fault},
     graph::{
-        Context, Events, Execute, NodeError, Outcome, RetryPolicy, RunEvent, RunId, Stop, Timings,
-        Told,
+        Context, EventEnvelope, Events, Execute, NodeError, Outcome, RetryPolicy, RunEvent, RunId,
+        Stop, Timings,
     },
 };
 
@@ -24,7 +24,7 @@ use super::{
 type Ctx = Context<Words, ()>;
 
 /// One line per event, as a subscriber would show it.
-fn line(told: &Told) -> String {
+fn line(told: &EventEnvelope) -> String {
     let what = match &told.event {
         RunEvent::RunStarted { workflow, version } => format!("{workflow} from {version}"),
         RunEvent::NodeStarted { step, node, index } => format!("started {step}.{index} {node}"),
@@ -48,7 +48,7 @@ fn line(told: &Told) -> String {
     format!("{} {what}", told.seq)
 }
 
-fn lines(from: &mut broadcast::Receiver<Told>) -> String {
+fn lines(from: &mut broadcast::Receiver<EventEnvelope>) -> String {
     let told = std::iter::from_fn(|| from.try_recv().ok());
     told.map(|told| line(&told)).collect::<Vec<_>>().join("\n")
 }

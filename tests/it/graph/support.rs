@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use verdict::graph::{
-    Command, Context, Execute, Graph, GraphBuilder, Invalid, NodeError, Ran, State,
+    Command, Context, EndedExecution, Execute, Graph, GraphBuilder, Invalid, NodeError, State,
 };
 
 /// Words in the order they were merged, and a number that must stay small.
@@ -98,10 +98,10 @@ pub fn execute(graph: &TestGraph) -> Execute<Words, ()> {
 }
 
 /// Runs without a store.
-pub async fn run(graph: &TestGraph) -> Ran<Words> {
+pub async fn run(graph: &TestGraph) -> EndedExecution<Words> {
     graph.run(Vec::new(), execute(graph)).await
 }
 
-pub fn words(ran: &Ran<Words>) -> Vec<&str> {
+pub fn words(ran: &EndedExecution<Words>) -> Vec<&str> {
     ran.machine.state().unwrap().words.iter().map(String::as_str).collect()
 }

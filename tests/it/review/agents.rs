@@ -10,7 +10,9 @@ use verdict::{
     base::{Clock, Fault, Result},
     checkpoint::Memory,
     forge::Target,
-    graph::{Execute, Graph, NewSpec, Ran, RetryPolicy, Runtime, State, Stop, testing::Faults},
+    graph::{
+        EndedExecution, Execute, Graph, NewSpec, RetryPolicy, Runtime, State, Stop, testing::Faults,
+    },
     workflows::review::{
         self, Limits, ReviewDeps, ReviewState, ReviewUpdate,
         agents::{AGENTS, Agent, AgentContext, ChunkReport},
@@ -27,7 +29,7 @@ pub async fn executed(
     deps: ReviewDeps,
     target: Target,
     faults: Faults,
-) -> Ran<ReviewState> {
+) -> EndedExecution<ReviewState> {
     let runtime = Runtime::new(Arc::new(Memory::new(Clock::system())), Clock::system(), "test");
     let begun = runtime.open(&graph, NewSpec::new("review", 2, target).claim()).await.unwrap();
     let execute = Execute { faults, ..Execute::new(graph, Arc::new(deps)) };
@@ -38,7 +40,7 @@ async fn reviewed(
     agents: &'static [&'static dyn Agent],
     repo: &Repo,
     limits: Limits,
-) -> Ran<ReviewState> {
+) -> EndedExecution<ReviewState> {
     let mut graph = review::graph(agents).unwrap();
     for agent in agents {
         graph = graph.tune(agent.id(), |node| _ = node.retry(RetryPolicy::none())).unwrap();
@@ -49,7 +51,7 @@ async fn reviewed(
     ran
 }
 
-fn state(ran: &Ran<ReviewState>) -> &ReviewState {
+fn state(ran: &EndedExecution<ReviewState>) -> &ReviewState {
     ran.machine.state().unwrap()
 }
 
@@ -127,7 +129,7 @@ async fn a_fifth_agent_takes_part() {
 }
 
 /// How many tasks of each node there were.
-fn nodes(ran: &Ran<ReviewState>) -> BTreeMap<String, usize> {
+fn nodes(ran: &EndedExecution<ReviewState>) -> BTreeMap<String, usize> {
     let mut nodes = BTreeMap::new();
     for task in ran.machine.history() {
         *nodes.entry(task.node.to_string()).or_default() += 1;
@@ -241,7 +243,7 @@ async fn errors_of_one_agent_hide_no_other() {
     let limits = || Limits { chunk_files: 3, ..Limits::default() };
     let good = reviewed(AGENTS, &repo, limits()).await;
     let bad = reviewed(WITH_BAD, &repo, limits()).await;
-    let judgement = |ran: &Ran<ReviewState>| state(ran).judgement.clone().unwrap();
+    let judgement = |ran: &EndedExecution<ReviewState>| state(ran).judgement.clone().unwrap();
     assert_eq!(judgement(&good).findings, judgement(&bad).findings);
     let told = judgement(&bad);
     assert_eq!(told.verdict.word(), "incomplete");

@@ -113,7 +113,7 @@ impl House {
         post(self.address, body).await
     }
 
-    async fn sends(&self, headers: &[&str], body: &str) -> Answer {
+    async fn dispatches(&self, headers: &[&str], body: &str) -> Answer {
         ask(self.address, "POST /api/runs", headers, body).await
     }
 
@@ -137,7 +137,7 @@ async fn a_run_is_stored_and_announced() {
     let house = House::new().await;
     let given = "00-0123456789abcdef0123456789abcdef-0123456789abcdef-01";
     let body = json!({"workflow": "door", "input": "a"}).to_string();
-    let answer = house.sends(&[HOST, JSON, &format!("traceparent: {given}")], &body).await;
+    let answer = house.dispatches(&[HOST, JSON, &format!("traceparent: {given}")], &body).await;
     assert_eq!(answer.status, 202, "{answer:?}");
     let id = answer.json()["id"].as_str().unwrap().to_owned();
     assert_eq!(answer.json(), json!({"id": id, "status": "queued"}));
@@ -154,7 +154,7 @@ async fn a_run_is_stored_and_announced() {
 async fn a_traceparent_that_is_none_is_replaced() {
     let house = House::new().await;
     let body = json!({"workflow": "door", "input": "a"}).to_string();
-    assert_eq!(house.sends(&[HOST, JSON, "traceparent: 00-zz"], &body).await.status, 202);
+    assert_eq!(house.dispatches(&[HOST, JSON, "traceparent: 00-zz"], &body).await.status, 202);
     let message = house.queue.consumer().next().await.unwrap().message;
     let trace = message.header("traceparent").unwrap();
     assert!(trace.parse::<verdict::base::TraceContext>().is_ok(), "{trace}");
@@ -222,7 +222,7 @@ async fn what_is_no_job_is_refused_before_anybody_is_asked() {
         (&[], &good, 415, "application/json"),
         (&[JSON, "content-encoding: gzip"], &good, 415, "gzip"),
     ] {
-        let answer = house.sends(&[&[HOST], headers].concat(), body).await;
+        let answer = house.dispatches(&[&[HOST], headers].concat(), body).await;
         assert_eq!(answer.status, status, "{answer:?}");
         assert!(answer.error().contains(word), "{answer:?}");
     }
@@ -231,7 +231,7 @@ async fn what_is_no_job_is_refused_before_anybody_is_asked() {
     assert!(!answer.error().is_empty());
     assert_eq!(house.runs().await, 0);
     for kind in ["application/json; charset=utf-8", "application/vnd.verdict.job+json; version=1"] {
-        let answer = house.sends(&[HOST, &format!("content-type: {kind}")], &good).await;
+        let answer = house.dispatches(&[HOST, &format!("content-type: {kind}")], &good).await;
         assert_eq!(answer.status, 202, "{kind}: {answer:?}");
     }
 }

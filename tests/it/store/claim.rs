@@ -25,7 +25,7 @@ pub async fn refuses_what_is_missing_or_held(place: &Place) {
     place.hold("a").await;
     let before = place.head("a").await;
     match place.claim("a").await {
-        Claimed::Held(holder) => assert_eq!(Some(holder), before.lease),
+        Claimed::LeaseHeld(holder) => assert_eq!(Some(holder), before.lease),
         other => panic!("{other:?}"),
     }
     assert_eq!(place.head("a").await, before);
@@ -56,7 +56,7 @@ pub async fn reopens_only_when_asked(place: &Place) {
 pub async fn an_expired_lease_is_taken_over(place: &Place) {
     let old = place.hold("a").await;
     place.pass(TTL - SECOND).await;
-    assert!(matches!(place.claim("a").await, Claimed::Held(_)));
+    assert!(matches!(place.claim("a").await, Claimed::LeaseHeld(_)));
     place.pass(SECOND).await;
     let (new, head) = yours(place.claim("a").await);
     assert_eq!((new.epoch, &head.lease.unwrap().owner[..]), (2, "claimer"));
@@ -73,7 +73,7 @@ pub async fn renewing_keeps_it(place: &Place) {
     assert_eq!(after.lease.as_ref().unwrap().expires, place.now().plus(TTL));
     assert_eq!((after.updated_at, after.version), (before.updated_at, before.version));
     place.pass(TTL - SECOND).await;
-    assert!(matches!(place.claim("a").await, Claimed::Held(_)));
+    assert!(matches!(place.claim("a").await, Claimed::LeaseHeld(_)));
     place.pass(SECOND * 2).await;
     place.store.renew(&lease, TTL).await.expect("nobody took it meanwhile");
 }

@@ -11,7 +11,7 @@ use verdict::{
     checkpoint::SqliteStore,
     db::{Sqlite, SqliteOptions},
     graph::{
-        Command, Context, END, Execute, NodeError, RunId, RunStatus, Runtime, Send, Stop,
+        Command, Context, Dispatch, END, Execute, NodeError, RunId, RunStatus, Runtime, Stop,
         Store as _,
         store::{NewRun, RunFilter, StoredRecord, Waiting, WaitingFor},
     },
@@ -55,7 +55,7 @@ async fn node(context: Context<Words, ()>) -> Result<Command<Add>, NodeError> {
         name => Add::Word(name.to_owned()),
     };
     if &**context.node() == "judge" {
-        return Ok(Command::goto([Send::with("end", &7)?]).with(add));
+        return Ok(Command::goto([Dispatch::with("end", &7)?]).with(add));
     }
     Ok(Command::from(add))
 }
@@ -65,7 +65,7 @@ fn workflow() -> TestGraph {
     for name in ["ingest", "a", "b", "judge", "end"] {
         graph.node(name, node);
     }
-    graph.entry("ingest").sends("judge", ["end"]).edge("end", END);
+    graph.entry("ingest").dispatches("judge", ["end"]).edge("end", END);
     for middle in ["a", "b"] {
         graph.edge("ingest", middle).edge(middle, "judge");
     }

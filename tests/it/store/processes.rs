@@ -144,7 +144,7 @@ async fn a_killed_process_leaves_whole_batches_and_all_it_was_answered() {
         assert!(head.version >= known, "{} of {known}", head.version);
         assert_eq!(records.len() as u64, head.version);
         assert_eq!(records.len() % BATCH, 1);
-        assert!(matches!(Store::claim(&store, claim("a")).await.unwrap(), Claimed::Held(_)));
+        assert!(matches!(Store::claim(&store, claim("a")).await.unwrap(), Claimed::LeaseHeld(_)));
         db.close().await.unwrap();
     }
 }

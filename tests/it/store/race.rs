@@ -59,7 +59,8 @@ pub async fn claims_have_one_winner(place: &Place) {
             async move { store.claim(claim("a")).await.unwrap() }
         });
         let claimed = claimed.await;
-        let held = claimed.iter().filter(|claimed| matches!(claimed, Claimed::Held(_))).count();
+        let held =
+            claimed.iter().filter(|claimed| matches!(claimed, Claimed::LeaseHeld(_))).count();
         let won: Vec<_> =
             claimed.into_iter().filter(|claimed| matches!(claimed, Claimed::Yours(..))).collect();
         assert_eq!((held, won.len()), (15, 1));

@@ -6,8 +6,8 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use verdict::graph::{
-    Command, Context, END, Execute, Graph, GraphBuilder, NewSpec, NodeError, RunId, Runtime, Send,
-    State, Stop, testing::Faults,
+    Command, Context, Dispatch, END, Execute, Graph, GraphBuilder, NewSpec, NodeError, RunId,
+    Runtime, State, Stop, testing::Faults,
 };
 
 use super::harness::ODD;
@@ -66,8 +66,8 @@ async fn numbers(_: Context<Everything, ()>) -> Result<Update, NodeError> {
 const MANY: u32 = 5_000;
 
 async fn fan(_: Context<Everything, ()>) -> Result<Command<Update>, NodeError> {
-    let send = |n: u32| Send::with("part", &n);
-    Ok(Command::goto((0..MANY).map(send).collect::<Result<Vec<_>, _>>()?))
+    let dispatch = |n: u32| Dispatch::with("part", &n);
+    Ok(Command::goto((0..MANY).map(dispatch).collect::<Result<Vec<_>, _>>()?))
 }
 
 async fn part(context: Context<Everything, ()>) -> Result<Update, NodeError> {
@@ -127,7 +127,7 @@ async fn five_thousand_tasks_in_one_step() {
     let mut graph = GraphBuilder::<Everything, ()>::new();
     graph.node("fan", fan);
     graph.node("part", part);
-    graph.entry("fan").sends("fan", ["part"]).edge("part", END);
+    graph.entry("fan").dispatches("fan", ["part"]).edge("part", END);
     let graph = graph.compile().unwrap();
     on_each(async |bench| {
         let state = taken_over(bench, &graph, 2_500).await;

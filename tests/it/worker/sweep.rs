@@ -15,7 +15,7 @@ use verdict::{
 use super::hall::{Hall, Part, Play, id, part, seconds};
 use crate::support::eventually;
 
-async fn open(hall: &Hall, spec: NewSpec<Part>) -> verdict::graph::Begun {
+async fn open(hall: &Hall, spec: NewSpec<Part>) -> verdict::graph::OpenedRun {
     let dead = Runtime::new(hall.store.clone(), Clock::system(), "dead").with_ttl(seconds(20));
     dead.open(&Play::graph().unwrap(), spec).await.unwrap()
 }

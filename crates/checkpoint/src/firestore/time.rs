@@ -19,7 +19,7 @@ const FRESH: Duration = Duration::from_secs(30);
 
 #[derive(Debug)]
 pub(super) struct ServerClock {
-    /// Told instead, for tests.
+    /// EventEnvelope instead, for tests.
     given: Option<Clock>,
     seen: Mutex<Option<(i64, Instant)>>,
 }

@@ -14,12 +14,12 @@ use super::{
     builder::Graph,
     context::RunInfo,
     control::{Control, Stop},
+    ended::EndedExecution,
     event::{Events, RunEvent},
     faults::Faults,
     journal::{Flushed, Journal},
     machine::{Ended, RunMachine, Todo},
     plan,
-    ran::Ran,
     record::{Body, Failure, Meta, Outcome, Record},
     state::{State, redact},
     store::{RunStatus, StoredRecord},
@@ -47,7 +47,7 @@ type Halt<T> = Result<T, Stop>;
 
 impl<S: State, D: Send + Sync + 'static> Execution<S, D> {
     /// Runs until something stops it.
-    pub(super) async fn run(mut self) -> Ran<S> {
+    pub(super) async fn run(mut self) -> EndedExecution<S> {
         let (workflow, version) = (self.info.workflow.clone(), self.machine.version());
         self.events.emit(|| RunEvent::RunStarted { workflow, version });
         let stop = match self.drive().await {
@@ -58,7 +58,7 @@ impl<S: State, D: Send + Sync + 'static> Execution<S, D> {
         let active = self.active();
         self.tell_end(&stop, active);
         super::summary::log(&self.info, &stop, &self.machine, active);
-        Ran {
+        EndedExecution {
             stop,
             machine: self.machine,
             active,
@@ -82,7 +82,7 @@ impl<S: State, D: Send + Sync + 'static> Execution<S, D> {
                 let active_ms = u64::try_from(active.as_millis()).unwrap_or(u64::MAX);
                 return self.events.emit(|| RunEvent::RunFinished { outcome, active_ms });
             }
-            // Told by whoever settles it.
+            // EventEnvelope by whoever settles it.
             Stop::Failed(_) => return,
             Stop::Waiting(Some(until)) => format!("waits until {until}"),
             Stop::Waiting(None) => "waits for an answer".to_owned(),

@@ -10,7 +10,7 @@ use tokio::{
 use super::{Execution, Halt, Stop, raw_null, refuses};
 use crate::{
     base::Fault,
-    command::{Command, NodeError, Send},
+    command::{Command, Dispatch, NodeError},
     context::{Context, Step},
     event::RunEvent,
     faults::Injected,
@@ -227,8 +227,8 @@ impl<S: State, D: std::marker::Send + Sync + 'static> Execution<S, D> {
 
     /// Whether the command may stand: its update valid, its targets declared.
     fn check(&self, node: &str, command: &Command<S::Update>) -> Result<(), Fault> {
-        if let Some(sends) = &command.goto {
-            self.graph.check_sends(node, sends)?;
+        if let Some(dispatches) = &command.goto {
+            self.graph.check_dispatches(node, dispatches)?;
         }
         match (&command.update, self.machine.state()) {
             (Some(update), Some(state)) => Ok(state.validate(update)?),
@@ -237,7 +237,7 @@ impl<S: State, D: std::marker::Send + Sync + 'static> Execution<S, D> {
     }
 
     /// What its node's policy puts in a failed task's place, and whether its siblings are cancelled.
-    fn instead(&self, task: &Send, fault: &Fault) -> (Option<Command<S::Update>>, bool) {
+    fn instead(&self, task: &Dispatch, fault: &Fault) -> (Option<Command<S::Update>>, bool) {
         let Some(node) = self.graph.nodes.get(&task.node) else { return (None, false) };
         match &node.on_error {
             OnError::Fail => (None, node.cancels_siblings),
@@ -247,8 +247,8 @@ impl<S: State, D: std::marker::Send + Sync + 'static> Execution<S, D> {
                 (valid.then_some(command), false)
             }
             OnError::Handler(handler) => {
-                let send = Send::to(handler.clone());
-                (Some(Command::goto([send])), false)
+                let dispatch = Dispatch::to(handler.clone());
+                (Some(Command::goto([dispatch])), false)
             }
         }
     }

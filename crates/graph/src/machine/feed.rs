@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     base::{Timestamp, invalid_input},
-    command::{Command, END, Send},
+    command::{Command, Dispatch, END},
     record::{Body, Meta, Outcome, Record, Redo},
     rewind,
     state::{Invalid, State},
@@ -119,10 +119,10 @@ impl<S: State> RunMachine<S> {
         self.workflow = workflow;
         self.workflow_version = version;
         self.state = Some(Arc::new(state));
-        self.begin(vec![Send::to(entry.clone())]);
+        self.begin(vec![Dispatch::to(entry.clone())]);
     }
 
-    fn begin(&mut self, tasks: Vec<Send>) {
+    fn begin(&mut self, tasks: Vec<Dispatch>) {
         self.step += 1;
         self.slots.clear();
         self.slots.resize_with(tasks.len(), || Slot::Pending);
@@ -214,7 +214,7 @@ impl<S: State> RunMachine<S> {
     }
 
     /// Moves on to the tasks that were sent, then to those the edges led to.
-    fn finish_step(&mut self, step: u32, routed: Vec<Send>) -> Result<(), String> {
+    fn finish_step(&mut self, step: u32, routed: Vec<Dispatch>) -> Result<(), String> {
         if step != self.step || self.tasks.is_empty() {
             return Err(format!("the run is at step {}, not in {step}", self.step));
         }
@@ -223,7 +223,7 @@ impl<S: State> RunMachine<S> {
         }
         self.merge().map_err(|invalid| invalid.to_string())?;
         let mut next = self.merged.take().and_then(Result::ok).unwrap_or_default();
-        next.retain(|send| &*send.node != END);
+        next.retain(|dispatch| &*dispatch.node != END);
         next.extend(routed);
         self.begin(distinct(next));
         Ok(())
@@ -320,8 +320,8 @@ impl<S: State> RunMachine<S> {
     }
 }
 
-/// `tasks` without repeated sends of one node with nothing of its own to do.
-fn distinct(tasks: Vec<Send>) -> Vec<Send> {
+/// `tasks` without repeated dispatches of one node with nothing of its own to do.
+fn distinct(tasks: Vec<Dispatch>) -> Vec<Dispatch> {
     if tasks.len() < 2 {
         return tasks;
     }

@@ -10,7 +10,7 @@ use std::{collections::HashSet, sync::Arc, time::Duration};
 use serde_json::value::RawValue;
 
 use super::{
-    command::{Command, Send},
+    command::{Command, Dispatch},
     record::{Envelope, Failure, Outcome},
     run_id::RunId,
     state::{Invalid, State},
@@ -146,7 +146,7 @@ pub struct RunMachine<S: State> {
     started_at: Timestamp,
     envelope: Option<Arc<Envelope>>,
     step: u32,
-    tasks: Arc<[Send]>,
+    tasks: Arc<[Dispatch]>,
     slots: Vec<Slot<S::Update>>,
     gate: Option<String>,
     interrupts: Vec<OpenInterrupt>,
@@ -159,7 +159,7 @@ pub struct RunMachine<S: State> {
     letters: Vec<(String, bool)>,
     ended: Option<Ended>,
     /// The tasks that were sent, once the step's updates are merged; or why they cannot be.
-    merged: Option<Result<Vec<Send>, Invalid>>,
+    merged: Option<Result<Vec<Dispatch>, Invalid>>,
     /// Interrupts that need no answer any more. One may still come: the store knows no better.
     void: HashSet<String>,
     version: u64,
@@ -274,7 +274,7 @@ impl<S: State> RunMachine<S> {
     }
 
     /// The current step, from 1, and its tasks.
-    pub fn tasks(&self) -> (u32, &Arc<[Send]>) {
+    pub fn tasks(&self) -> (u32, &Arc<[Dispatch]>) {
         (self.step, &self.tasks)
     }
 

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use verdict::{
     base::{FaultKind, Result},
     forge::{Forges, Locator, Published, Selection, Target, local::LocalGit},
-    graph::{Ran, Stop, testing::Faults},
+    graph::{EndedExecution, Stop, testing::Faults},
     workflows::{
         Admission, Event, Start, Workflow as _,
         review::{self, Limits, Review, ReviewDeps, ReviewState, agents::AGENTS},
@@ -49,7 +49,7 @@ async fn admit(deps: &ReviewDeps, input: &str) -> Result<Start<Target>> {
     }
 }
 
-async fn reviewed(deps: &ReviewDeps, faults: Faults) -> Ran<ReviewState> {
+async fn reviewed(deps: &ReviewDeps, faults: Faults) -> EndedExecution<ReviewState> {
     let start = admit(deps, r#"{"http":"7"}"#).await.unwrap();
     executed(review::graph(AGENTS).unwrap(), deps.clone(), start.input, faults).await
 }

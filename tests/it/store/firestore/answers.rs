@@ -125,7 +125,7 @@ async fn a_claim_is_won_once() {
     assert_eq!((lease.epoch, head.epoch), (1, 1));
     assert_eq!(lossy.behind.append(append(&lease, 1, &["x"])).await.unwrap(), 2);
     let again = Store::claim(&lossy.direct, claim("a")).await.unwrap();
-    assert!(matches!(again, Claimed::Held(_)), "{again:?}");
+    assert!(matches!(again, Claimed::LeaseHeld(_)), "{again:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -95,7 +95,7 @@ async fn a_private_service_that_stands_still_keeps_leases_or_ends_them() {
     assert_eq!(version.await, 2);
     let claim = |name| Claim { by: by("other"), ..claim(name) };
     let refused = Store::claim(&*other, claim("long")).await.unwrap();
-    assert!(matches!(refused, Claimed::Held(_)), "{refused:?}");
+    assert!(matches!(refused, Claimed::LeaseHeld(_)), "{refused:?}");
     let taken = eventually("the lease ends", async || {
         match Store::claim(&*other, claim("brief")).await.unwrap() {
             Claimed::Yours(lease, _) => Some(lease),

@@ -30,7 +30,7 @@ async fn part_of_a_pod() {
         assert!(store.open(NewRun { claim, ..run(name) }).await.unwrap().lease.is_some());
     }
     let held = Store::claim(&*store, claim("held")).await.unwrap();
-    assert!(matches!(held, Claimed::Held(_)), "{held:?}");
+    assert!(matches!(held, Claimed::LeaseHeld(_)), "{held:?}");
     let wait = Store::claim(&*store, claim("later")).await.unwrap();
     assert!(matches!(wait, Claimed::NotBefore(_)), "{wait:?}");
 }
@@ -66,7 +66,7 @@ async fn a_pod_whose_clock_is_an_hour_off_keeps_the_rules() {
         let off = clock.trim().parse::<i64>().unwrap() - Clock::system().now().0;
         assert!((off - hours * 3_600_000).abs() < 600_000, "its clock was {off} ms off");
         let long = Store::claim(&*store, claim("long")).await.unwrap();
-        assert!(matches!(long, Claimed::Held(_)), "{shift}: {long:?}");
+        assert!(matches!(long, Claimed::LeaseHeld(_)), "{shift}: {long:?}");
         let brief = eventually("its short lease ends", async || {
             let claimed = Store::claim(&*store, claim("brief")).await.unwrap();
             matches!(claimed, Claimed::Yours(..)).then_some(())

@@ -41,7 +41,7 @@ async fn a_pods_wrong_clock_neither_ends_a_lease_nor_prolongs_it() {
         assert_eq!((lease.epoch, head.lease.unwrap().expires), (epoch, place.now().plus(TTL)));
         place.pass(TTL - SECOND).await;
         match other.claim(&id("a"), ClaimHow::default()).await.unwrap() {
-            Claimed::Held(by) => assert_eq!(by.owner, &*holder.owner),
+            Claimed::LeaseHeld(by) => assert_eq!(by.owner, &*holder.owner),
             other => panic!("{other:?}"),
         }
         place.store.renew(&lease, TTL).await.unwrap();
@@ -65,7 +65,7 @@ async fn times_are_the_servers() {
     assert!(before <= head.created_at && head.updated_at <= after, "{head:?}");
     let claimed = eventually("the lease ends by itself", async || {
         match store.claim(harness::claim("a")).await.unwrap() {
-            Claimed::Held(_) => None,
+            Claimed::LeaseHeld(_) => None,
             other => Some(other),
         }
     });

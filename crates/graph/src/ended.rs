@@ -15,7 +15,7 @@ use super::{
 use crate::base::{Clock, Timestamp};
 
 /// An execution that ended.
-pub struct Ran<S: State> {
+pub struct EndedExecution<S: State> {
     /// How.
     pub stop: Stop,
     /// The run as it stands.
@@ -27,7 +27,7 @@ pub struct Ran<S: State> {
     pub(super) events: Events,
 }
 
-impl<S: State> Ran<S> {
+impl<S: State> EndedExecution<S> {
     /// How many executions have failed so far, by the run's head.
     pub fn executions(&self) -> u32 {
         self.journal.as_ref().map_or(0, Journal::executions)
@@ -76,7 +76,7 @@ impl<S: State> Ran<S> {
     }
 
     /// Settles a failed execution for good: the run has failed, and the letter, if there is one, is
-    /// recorded with it. The lease stays until [`Ran::confirm_letter`] if there is one.
+    /// recorded with it. The lease stays until [`EndedExecution::confirm_letter`] if there is one.
     ///
     /// # Errors
     /// If the store refuses.
