@@ -1,5 +1,6 @@
 //! The composition root: settings in, running parts out. The only place where adapters are chosen.
 
+mod inbox;
 mod migrate;
 mod notifier;
 mod owner;

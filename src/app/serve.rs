@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
-use super::{App, AppError};
+use super::{App, AppError, inbox::QueueInbox};
 use crate::{
     config::Settings,
     runs,
-    server::{self, Api, Found, Parts, Readiness, Server, ServerError, ServerOptions},
+    server::{self, Api, Found, Parts, Readiness, Server, ServerError, ServerOptions, Webhooks},
     telemetry::metrics::{self, Metrics},
     worker::{self, Probe, Status, Worker},
 };
@@ -50,6 +50,7 @@ impl App {
     /// # Errors
     /// If the address cannot be had, or the server stops by itself.
     pub async fn serve(&self, role: Role, stop: CancellationToken) -> Result<(), AppError> {
+        self.check_webhooks(role)?;
         let server = Server::bind(&self.settings.server).await.map_err(unserved)?;
         let metrics = metrics::install().map_err(|error| AppError::new("metrics", error))?;
         let _tidying = background({
@@ -65,7 +66,9 @@ impl App {
             background(async move { probe.watch(|name, state| readiness.set(name, state)).await })
         });
         let api = role.accepts().then(|| Api::new(self.runs.clone()));
-        let parts = Parts { readiness: readiness.clone(), api, metrics: rendered(metrics) };
+        let webhooks = role.accepts().then(|| self.webhooks()).flatten();
+        let parts =
+            Parts { readiness: readiness.clone(), api, webhooks, metrics: rendered(metrics) };
         // Whatever ends the HTTP side ends the process: a worker nobody can look at is no good.
         let (stop, ended) = (stop.child_token(), CancellationToken::new());
         let (stops, until) = (stop.clone().drop_guard(), ended.clone());
@@ -95,6 +98,27 @@ impl App {
         };
         let open = if token.is_some() { "to who shows the token" } else { "to this machine" };
         Ok(format!("{listen} {who}; the API is open {open}"))
+    }
+
+    /// Events of GitHub, where GitHub is configured.
+    fn webhooks(&self) -> Option<Webhooks> {
+        let github = &self.settings.github;
+        let inbox = QueueInbox { queue: self.queue.clone(), seen: self.key_values.clone() };
+        github.is_configured().then(|| Webhooks::new(github.webhook_secrets(), Arc::new(inbox)))
+    }
+
+    /// Refuses to take unsigned events from other machines.
+    fn check_webhooks(&self, role: Role) -> Result<(), AppError> {
+        let (github, listen) = (&self.settings.github, self.settings.server.listen);
+        let open = role.accepts() && !listen.ip().is_loopback() && github.is_configured();
+        if open && github.webhook_secrets().is_empty() {
+            let why = format!(
+                "not set, and {listen} can be reached from other machines: anybody could send \
+                 events; set it to the webhook's secret on GitHub"
+            );
+            return Err(AppError::new("github.webhook_secret", why));
+        }
+        Ok(())
     }
 
     async fn work(&self, readiness: Readiness, stop: CancellationToken) {

@@ -95,6 +95,28 @@ impl Job {
 }
 
 impl Webhook {
+    /// An event as it came over HTTP, checked as a message of a queue is.
+    ///
+    /// # Errors
+    /// [`Undecodable`], with what is wrong.
+    pub fn read(
+        content_type: &str,
+        event: &str,
+        delivery: Option<&str>,
+        body: Bytes,
+    ) -> Result<Self, Undecodable> {
+        let mut message = Message::new(body)
+            .with(header::CONTENT_TYPE, content_type)
+            .with(header::GITHUB_EVENT, event);
+        if let Some(delivery) = delivery {
+            message = message.with(header::GITHUB_DELIVERY, delivery);
+        }
+        match Decoded::of(&message)? {
+            Decoded::Webhook(webhook) => Ok(webhook),
+            Decoded::Job(_) | Decoded::Wake { .. } => refuse("it is no event"),
+        }
+    }
+
     /// The message that carries this event.
     pub fn to_message(&self) -> Message {
         let message = Message::new(self.body.clone())

@@ -14,6 +14,7 @@ mod guard;
 mod look;
 mod readiness;
 mod start_run;
+mod webhook;
 
 use std::{fmt, io, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -41,6 +42,7 @@ pub use self::{
     api::{Api, ROUTES, Routes},
     look::{Found, look},
     readiness::{Readiness, Report},
+    webhook::{Accepted, WebhookInbox, Webhooks},
 };
 
 /// How long any request may take, its body included: longer than all that it waits for.
@@ -114,6 +116,8 @@ pub struct Parts {
     pub readiness: Readiness,
     /// What `/api` answers with; without it there is no API.
     pub api: Option<Api>,
+    /// Where `/webhooks/github` puts events; without it there is no such route.
+    pub webhooks: Option<Webhooks>,
     /// What `/metrics` answers.
     pub metrics: Metrics,
 }
@@ -175,7 +179,12 @@ impl Server {
 }
 
 fn routes(parts: Parts, who: &Guard) -> Router {
-    let Parts { readiness, api, metrics } = parts;
+    let Parts { readiness, api, webhooks, metrics } = parts;
+    let local = from_fn_with_state(Guard::new(None), guard);
+    let webhooks = webhooks.map_or_else(Router::new, |webhooks| match webhooks.are_signed() {
+        true => webhook::router(webhooks),
+        false => webhook::router(webhooks).layer(local),
+    });
     let guarded = || from_fn_with_state(who.clone(), guard);
     let metrics = get(async move || ([(header::CONTENT_TYPE, METRICS_TYPE)], metrics()));
     Router::new()
@@ -184,6 +193,7 @@ fn routes(parts: Parts, who: &Guard) -> Router {
         .with_state(readiness)
         .route("/metrics", metrics.layer(guarded()))
         .nest("/api", api::router(api).layer(guarded()))
+        .nest("/webhooks", webhooks)
         .layer(CatchPanicLayer::custom(panicked))
         .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, REQUEST))
 }

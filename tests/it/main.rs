@@ -10,6 +10,7 @@ mod deploy;
 mod everywhere;
 mod examples;
 mod fuzz;
+mod github;
 mod graph;
 mod house;
 mod queue;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::Secret;
+use crate::base::{ExposeSecret, Secret};
 
 /// Options of GitHub.
 #[derive(Debug, Clone, Deserialize, Serialize)]
@@ -27,6 +27,12 @@ pub struct GithubOptions {
 }
 
 impl GithubOptions {
+    /// The secrets of which one signs webhooks.
+    pub fn webhook_secrets(&self) -> Vec<Secret> {
+        let all = self.webhook_secret.iter().flat_map(|all| all.expose_secret().split(','));
+        all.map(str::trim).filter(|one| !one.is_empty()).map(Secret::from).collect()
+    }
+
     /// Whether somebody said who verdict is on GitHub, or which GitHub it is.
     pub fn is_configured(&self) -> bool {
         self.app_id.is_some() || self.token.is_some() || self.url != Self::default().url

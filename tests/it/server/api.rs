@@ -102,6 +102,7 @@ impl House {
         let (address, stop) = (server.address(), CancellationToken::new());
         let parts = Parts {
             readiness: Readiness::new([]),
+            webhooks: None,
             api: Some(Api { runs, routes: routes.to_vec() }),
             metrics: Arc::new(String::new),
         };

@@ -17,7 +17,7 @@ async fn start(token: Option<&str>) -> (SocketAddr, CancellationToken) {
     let server = Server::bind(&options).await.unwrap();
     let (address, stop) = (server.address(), CancellationToken::new());
     let metrics = Arc::new(|| "counted 1\n".to_owned());
-    let parts = Parts { readiness: Readiness::new([]), api: None, metrics };
+    let parts = Parts { readiness: Readiness::new([]), api: None, webhooks: None, metrics };
     tokio::spawn(server.run(parts, stop.clone()));
     (address, stop)
 }

@@ -28,7 +28,7 @@ async fn start(readiness: Readiness) -> Running {
     };
     let server = Server::bind(&options).await.unwrap();
     let (address, stop) = (server.address(), CancellationToken::new());
-    let parts = Parts { readiness, api: None, metrics: Arc::new(String::new) };
+    let parts = Parts { readiness, api: None, webhooks: None, metrics: Arc::new(String::new) };
     Running { address, stop: stop.clone(), task: tokio::spawn(server.run(parts, stop)) }
 }
 

@@ -1,0 +1,91 @@
+//! Pull requests on a stateful fake of GitHub, reviewed by the real binary over HTTP.
+
+mod publish;
+mod webhooks;
+
+use std::collections::BTreeMap;
+
+use fake_github::{FakeGitHub, Level, Limits, Permissions, PullRequest, Repository};
+use serde_json::json;
+
+use crate::{
+    crash::fixture,
+    review::support::Repo,
+    support::{Done, Machine},
+};
+
+/// A pull request with something to find, and a machine that may review it.
+pub struct Place {
+    pub github: FakeGitHub,
+    pub repository: Repository,
+    pub pull: PullRequest,
+    pub machine: Machine,
+    repo: Repo,
+}
+
+impl Place {
+    /// `octo/demo#1`, reviewed with the token of the user `reviewer`.
+    pub async fn new() -> Self {
+        let repo = fixture::repository();
+        repo.git(["branch", "feature"]);
+        repo.git(["reset", "--quiet", "--hard", "HEAD~1"]);
+        let github = FakeGitHub::start().await;
+        github.limit(Limits::none());
+        let repository = github.repository("octo/demo", repo.path());
+        repository.collaborator("reviewer", fake_github::Role::Write);
+        let pull = repository.open_pull("feature", "main");
+        let machine = Machine::new()
+            .set("github.url", &github.url())
+            .set("github.token", &github.token("reviewer"));
+        Self { github, repository, pull, machine, repo }
+    }
+
+    /// The same, reviewed by an App.
+    pub async fn with_app() -> Self {
+        let place = Self::new().await;
+        let app = place.github.app("verdict", permissions(), &["pull_request"]);
+        app.install("octo");
+        let key = place.machine.folder().join("app.pem");
+        std::fs::write(&key, app.private_key()).unwrap();
+        let machine = Machine::new()
+            .set("github.url", &place.github.url())
+            .set("github.app_id", &app.id().to_string());
+        let own = machine.folder().join("app.pem");
+        std::fs::copy(&key, &own).unwrap();
+        let machine = machine.set("github.private_key_path", &own.display().to_string());
+        Self { machine, ..place }
+    }
+
+    /// Reviews it in the foreground, apart from reviews with another word.
+    pub fn review(&self, fresh: &str) -> Done {
+        let input = json!({ "github": "octo/demo#1", "fresh": fresh }).to_string();
+        let file = self.machine.folder().join("input.json");
+        std::fs::write(&file, input).unwrap();
+        self.machine.run(&["run", "review", "--input", &file.display().to_string()])
+    }
+
+    /// A commit on the pull request's branch.
+    pub fn push(&self, path: &str, text: &str) {
+        self.repo.git(["checkout", "--quiet", "feature"]);
+        self.repo.write(path, text).commit("more");
+        self.repository.update();
+    }
+
+    /// No request was refused as malformed.
+    pub fn nothing_was_refused(&self) {
+        let refused: Vec<_> = self
+            .github
+            .requests()
+            .into_iter()
+            .filter(|request| request.status == Some(422))
+            .collect();
+        assert!(refused.is_empty(), "{refused:?}");
+    }
+}
+
+/// What verdict's App asks for.
+fn permissions() -> Permissions {
+    let write = ["pull_requests", "checks", "issues"].map(|name| (name.to_owned(), Level::Write));
+    let read = ["metadata", "contents"].map(|name| (name.to_owned(), Level::Read));
+    BTreeMap::from_iter(write.into_iter().chain(read))
+}

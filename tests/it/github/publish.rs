@@ -1,0 +1,108 @@
+//! R7, N2: one review on each head, on lines that GitHub takes.
+
+use std::time::Duration;
+
+use fake_github::Fault;
+
+use super::Place;
+
+const REVIEWS: &str = "/repos/*/*/pulls/*/reviews";
+
+/// The review is on its lines, and reviewing again leaves one.
+#[tokio::test]
+async fn a_pull_request_gets_one_review() {
+    let place = Place::new().await;
+    for fresh in ["first", "second"] {
+        let done = place.review(fresh);
+        assert_eq!(done.code, Some(0), "{}", done.stderr);
+        let reviews = place.pull.reviews();
+        let [review] = &reviews[..] else { panic!("{reviews:?}") };
+        assert_eq!((review.state, review.author.as_str()), ("COMMENTED", "reviewer"));
+        let marker = format!("/octo/demo#1 at {} -->", place.pull.head());
+        assert!(review.body.starts_with("<!-- verdict review of "), "{}", review.body);
+        assert!(review.body.lines().next().unwrap().ends_with(&marker), "{}", review.body);
+        let on: Vec<_> = review.comments.iter().map(|c| (c.path.as_str(), c.line)).collect();
+        assert!(on.contains(&("a.py", Some(3))), "{on:?}");
+        assert!(on.contains(&("b.rs", Some(1))) && on.contains(&("c.js", Some(1))), "{on:?}");
+    }
+    place.nothing_was_refused();
+}
+
+/// P8: an App mints a token for the one repository, and its check run says what came of the head.
+#[tokio::test]
+async fn an_app_concludes_its_check_run() {
+    let place = Place::with_app().await;
+    let done = place.review("app");
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    assert_eq!(place.pull.reviews().len(), 1);
+    for fresh in ["again", "and again"] {
+        let checks = place.pull.checks();
+        let [check] = &checks[..] else { panic!("{checks:?}") };
+        assert_eq!((check.name.as_str(), check.status.as_str()), ("verdict", "completed"));
+        assert_ne!(check.conclusion.as_deref(), Some("success"), "there are findings");
+        assert_eq!(place.review(fresh).code, Some(0));
+    }
+    place.nothing_was_refused();
+}
+
+/// N2: whatever becomes of the answer, there is one review in the end.
+#[tokio::test]
+async fn a_disturbed_publication_leaves_one_review() {
+    let faults = [
+        Fault::lost_answer(),
+        Fault::status(502).after_the_write(),
+        Fault::status(502),
+        Fault::reset(),
+        Fault::late_write_after(Duration::from_secs(1)),
+        Fault::truncated(),
+    ];
+    for fault in faults {
+        let place = Place::new().await;
+        let shown = format!("{fault:?}");
+        place.github.fail(fault.on("POST", REVIEWS));
+        let done = place.review("disturbed");
+        assert_eq!(done.code, Some(0), "{shown}: {}", done.stderr);
+        place.github.release_late_writes().await;
+        assert_eq!(place.pull.reviews().len(), 1, "{shown}");
+        place.nothing_was_refused();
+    }
+}
+
+/// N9, *leftover draft*: while a pending review of ours exists no other can be made, so it goes.
+#[tokio::test]
+async fn a_leftover_draft_is_removed() {
+    let place = Place::new().await;
+    place.pull.pending_review("reviewer", "left by a crash", None);
+    let done = place.review("draft");
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    let reviews = place.pull.reviews();
+    let states: Vec<_> = reviews.iter().map(|review| review.state).collect();
+    assert_eq!(states, ["COMMENTED"]);
+}
+
+/// P6: a comment that GitHub refuses does not lose the others: they go into the body.
+#[tokio::test]
+async fn a_refused_comment_loses_nothing() {
+    let place = Place::new().await;
+    place.github.fail(Fault::status(422).on("POST", REVIEWS));
+    let done = place.review("refused");
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    let reviews = place.pull.reviews();
+    let [review] = &reviews[..] else { panic!("{reviews:?}") };
+    assert!(review.comments.is_empty(), "{reviews:?}");
+    assert!(review.body.contains("a.py") && review.body.contains("c.js"), "{}", review.body);
+}
+
+/// A permanent refusal is named, with the setting that cures it.
+#[tokio::test]
+async fn a_bad_token_is_named() {
+    let place = Place::new().await;
+    let machine = crate::support::Machine::new()
+        .set("github.url", &place.github.url())
+        .set("github.token", "ghp_nobody");
+    let place = Place { machine, ..place };
+    let done = place.review("bad token");
+    assert_ne!(done.code, Some(0));
+    assert!(done.stderr.contains("github.token"), "{}", done.stderr);
+    assert!(!done.stderr.contains("ghp_nobody"), "{}", done.stderr);
+}
