@@ -44,7 +44,7 @@ fn printable(hir: &Hir) -> Hir {
 
 /// Texts with what fits the kind's expression on lines of its own, the same ones each time.
 fn samples(index: usize, kind: &Kind) -> Vec<String> {
-    let hir = printable(&regex_syntax::parse(kind.expression).unwrap());
+    let hir = printable(&regex_syntax::parse(&kind.expression).unwrap());
     let strategy = string_regex_parsed(&hir).unwrap();
     let mut runner = TestRunner::deterministic();
     let mut sample = || strategy.new_tree(&mut runner).unwrap().current();
