@@ -80,7 +80,7 @@ const ROWS: &[Row] = &[
     ("json-web-token", "signed JSON web token", Medium, 60, "eyJ",
      r"\b(?P<secret>eyJ[A-Za-z0-9_\-]{10,}\.eyJ[A-Za-z0-9_\-]{10,}\.[A-Za-z0-9_\-]{20,})", true),
     ("kubernetes-secret", "value of a Kubernetes secret", High, 70, "kind:",
-     r#"(?im)^[ \t]*kind:[ \t]*["']?secret["']?[ \t]*\r?\n(?:[^\n]*\n){0,30}?[ \t]*data:[ \t]*\r?\n(?P<secret>(?:[ \t]+\S[^\n]*(?:\n|\z))+)|^[ \t]*data:[ \t]*\r?\n(?P<single>(?:[ \t]+[a-z0-9_.\-]+:[^\n]*\n|[ \t]*#[^\n]*\n)+)[ \t]*kind:[ \t]*["']?secret["']?[ \t]*\r?$"#, false),
+     r#"(?im)^[ \t]*kind:[ \t]*["']?secret["']?[ \t]*\r?\n(?:[^\n]*\n){0,30}?[ \t]*data:[ \t]*\r?\n(?P<secret>(?:[ \t]+(?:#[^\n]*|[a-z0-9_.\-]+:[ \t]*["']?[a-z0-9+/=]*["']?[ \t]*)\r?(?:\n|\z))+)|^[ \t]*data:[ \t]*\r?\n(?P<single>(?:[ \t]+(?:#[^\n]*|[a-z0-9_.\-]+:[ \t]*["']?[a-z0-9+/=]*["']?[ \t]*)\r?(?:\n|\z))+)[ \t]*kind:[ \t]*["']?secret["']?[ \t]*\r?$"#, false),
     ("curl-password", "password on a command line of curl", High, 70, "curl",
      r#"\bcurl\b(?:[^\n\\]|\\[^\n]|\\\r?\n)*?\s(?:-u|--user)[ =]?["']?[A-Za-z0-9_.@+\-]{1,80}:(?P<secret>[^\s"':$<{]{3,120})"#, true),
     ("curl-header", "credential in a header of curl", High, 70, "curl",
