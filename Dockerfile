@@ -4,16 +4,15 @@
 # The toolchain is rust-version of Cargo.toml; both stages are the same Debian, so that the C library fits.
 FROM rust:1.95-bookworm AS build
 WORKDIR /src
-# The dependencies, with empty sources in place of verdict's: a layer that lasts until Cargo.lock changes.
 COPY Cargo.toml Cargo.lock ./
-RUN mkdir src benches \
-    && echo 'fn main() {}' | tee src/main.rs > benches/budgets.rs \
-    && touch src/lib.rs \
-    && cargo build --release --locked --all-features --bin verdict
-# verdict itself. Cargo compares times, and these files may be older than the layer above.
+# Cargo refuses a manifest whose benches are not there.
+COPY benches benches
+COPY crates crates
 COPY src src
-RUN find src -name '*.rs' -exec touch {} + \
-    && cargo build --release --locked --all-features --bin verdict
+# What was compiled stays in caches of the builder, so that a changed source compiles little else.
+RUN --mount=type=cache,target=/usr/local/cargo/registry --mount=type=cache,target=/src/target \
+    cargo build --release --locked --all-features --bin verdict \
+    && cp target/release/verdict /verdict
 
 FROM debian:bookworm-slim
 # git reads repositories; curl asks the probe below.
@@ -23,7 +22,7 @@ RUN apt-get update \
     && groupadd --gid 10001 verdict \
     && useradd --uid 10001 --gid 10001 --no-log-init --shell /usr/sbin/nologin \
         --home-dir /var/lib/verdict --create-home --skel /dev/null verdict
-COPY --from=build /src/target/release/verdict /usr/local/bin/verdict
+COPY --from=build /verdict /usr/local/bin/verdict
 # By number: Kubernetes checks that it is not root, and cannot look up a name.
 USER 10001:10001
 WORKDIR /var/lib/verdict

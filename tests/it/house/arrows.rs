@@ -39,7 +39,7 @@ pub(super) fn violations(sources: &[Source]) -> Vec<String> {
 
 /// The room a file belongs to: `lib` and `main` for the two roots.
 fn room_of(path: &str) -> String {
-    let root = path.trim_start_matches("src/").trim_end_matches(".rs");
+    let root = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".rs");
     module_of(path).first().map_or(root, String::as_str).to_owned()
 }
 

@@ -135,6 +135,27 @@ fn the_binary_is_its_own_crate() {
 }
 
 #[test]
+fn crates_beside_the_library_are_rooms_too() {
+    assert_eq!(paths::module_of("crates/graph/src/lib.rs"), ["graph"]);
+    assert_eq!(paths::module_of("crates/graph/src/a/mod.rs"), ["graph", "a"]);
+    assert_eq!(paths::module_of("crates/graph/src/base/a.rs"), ["base", "a"]);
+    let own = "use crate::{base::Fault, store::Head}; use super::b; use verdict_graph::base;";
+    assert!(arrows(&[("crates/graph/src/a.rs", own)]).is_empty());
+    let other = "use verdict_graph::store::Head;";
+    assert_eq!(
+        arrows(&[("crates/analysis/src/a.rs", other)]),
+        ["crates/analysis/src/a.rs:1: analysis → graph"]
+    );
+    assert!(arrows(&[("crates/checkpoint/src/a.rs", other)]).is_empty());
+    assert_eq!(
+        arrows(&[("crates/checkpoint/src/db/a.rs", "use crate::codec::X;")]),
+        ["crates/checkpoint/src/db/a.rs:1: db → checkpoint"]
+    );
+    let direct = [("src/queue/mod.rs", "use verdict_checkpoint::SqliteStore;")];
+    assert_eq!(arrows(&direct), ["src/queue/mod.rs:1: queue → checkpoint"]);
+}
+
+#[test]
 fn habits_are_seen() {
     let forks = |text| habits::test_forks(&owned(&[("src/x.rs", text)])).len();
     assert_eq!(forks("#[cfg(test)] mod tests { fn f() {} } #[cfg(test)] mod tests;"), 0);

@@ -25,14 +25,38 @@ pub(super) fn tokens(path: &str, text: &str) -> TokenStream {
     TokenStream::from_str(text).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// The module a file holds: `src/a/b.rs` and `src/a/b/mod.rs` are `a::b`, `src/lib.rs` the root.
+/// The crates beside the library, each with the modules of it that are rooms of their own. The rest
+/// of a crate is the room of its name.
+const CRATES: &[(&str, &[&str])] =
+    &[("graph", &["base"]), ("checkpoint", &["db"]), ("analysis", &[])];
+
+/// The module a file holds, by its room: `src/a/b.rs` and `src/a/b/mod.rs` are `a::b`, `src/lib.rs`
+/// the root, `crates/graph/src/a.rs` is `graph::a`, `crates/graph/src/base/a.rs` is `base::a`.
 pub(super) fn module_of(path: &str) -> Place {
-    let inside = path.strip_prefix("src/").unwrap_or(path).trim_end_matches(".rs");
-    let mut parts: Place = inside.split('/').map(str::to_owned).collect();
+    let (krate, inside) = crate_of(path);
+    let mut parts: Place = inside.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
     if matches!(parts.last().map(String::as_str), Some("mod" | "lib" | "main")) {
         parts.pop();
     }
-    parts
+    in_crate(krate, parts)
+}
+
+/// The crate a file belongs to (`None`: the library or its binary), and the path below its sources.
+fn crate_of(path: &str) -> (Option<&str>, &str) {
+    match path.strip_prefix("crates/").and_then(|path| path.split_once("/src/")) {
+        Some((krate, inside)) => (Some(krate), inside),
+        None => (None, path.strip_prefix("src/").unwrap_or(path)),
+    }
+}
+
+/// Where a place of a crate is among the rooms.
+fn in_crate(krate: Option<&str>, place: Place) -> Place {
+    let Some(krate) = krate else { return place };
+    let rooms = CRATES.iter().find(|(name, _)| *name == krate).map_or(&[][..], |(_, rooms)| rooms);
+    match place.first() {
+        Some(first) if rooms.contains(&first.as_str()) => place,
+        _ => [&[krate.to_owned()], &place[..]].concat(),
+    }
 }
 
 /// The names of the modules a source declares at its top.
@@ -44,13 +68,16 @@ pub(super) fn modules_declared(text: &str) -> Vec<String> {
 
 /// Reads the paths out of one file. `modules` are all modules of the crate that have a file.
 pub(super) fn found(path: &str, text: &str, modules: &BTreeSet<Place>) -> Vec<Found> {
-    let mut reader = Reader { modules, binary: path == "src/main.rs", found: Vec::new() };
+    let (krate, binary) = (crate_of(path).0, path == "src/main.rs");
+    let mut reader = Reader { modules, krate, binary, found: Vec::new() };
     reader.walk(&tokens(path, text).into_iter().collect::<Vec<_>>(), &module_of(path));
     reader.found
 }
 
 struct Reader<'a> {
     modules: &'a BTreeSet<Place>,
+    /// The crate the file belongs to, unless that is the library or its binary.
+    krate: Option<&'a str>,
     /// The binary's `crate` is not the library.
     binary: bool,
     found: Vec<Found>,
@@ -147,18 +174,22 @@ impl Reader<'_> {
         self.found.push(Found { target, line, exported, renamed });
     }
 
-    /// Where a path leads, if it leads into this crate's library.
+    /// Where a path leads, if it leads into the library or a crate beside it.
     fn resolve(&self, path: &[String], module: &[String], import: bool) -> Option<Place> {
         let child =
             |name: &String| self.modules.contains(&[module, std::slice::from_ref(name)].concat());
         let first = path.first()?;
+        let named = CRATES.iter().find(|(name, _)| first.strip_prefix("verdict_") == Some(*name));
         let (mut place, rest) = match first.as_str() {
             "crate" if self.binary => return None,
-            "crate" => (Vec::new(), &path[1..]),
+            "crate" => (in_crate(self.krate, plain_names(&path[1..])), &[][..]),
             "verdict" if !child(first) => (Vec::new(), &path[1..]),
             "self" | "super" => (module.to_vec(), path),
             _ if import && child(first) => (module.to_vec(), path),
-            _ => return None,
+            _ => match named {
+                Some((krate, _)) => (in_crate(Some(krate), plain_names(&path[1..])), &[][..]),
+                None => return None,
+            },
         };
         for part in rest {
             match part.as_str() {
@@ -167,8 +198,13 @@ impl Reader<'_> {
                 _ => place.push(part.clone()),
             }
         }
-        Some(place)
+        Some(if place.is_empty() { in_crate(self.krate, place) } else { place })
     }
+}
+
+/// The names of a path that starts at a crate's root.
+fn plain_names(path: &[String]) -> Place {
+    path.iter().filter(|part| *part != "self").cloned().collect()
 }
 
 /// A path at the start of the tokens: its names, and how many tokens it takes.

@@ -18,7 +18,7 @@ const TABLE: &[(&str, &[&str])] = &[
     ("app", ALL_BUT_FRONT),
     ("cli", &["app", "config", "graph", "queue", "worker", "workflows"]),
     ("main", &["cli", "telemetry"]),
-    ("lib", &[]),
+    ("lib", &["graph", "checkpoint", "db", "analysis"]),
 ];
 
 /// Rooms that own options: all below `config`, which stands last.

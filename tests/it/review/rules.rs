@@ -28,7 +28,7 @@ fn every_rule_keeps_its_examples() {
 /// Every rule file is listed, here and in the documentation, and every listed rule has a name of its own.
 #[test]
 fn every_rule_file_is_listed() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/analysis/rules");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/analysis/src/rules");
     let mut files = BTreeSet::new();
     for category in fs::read_dir(&folder).unwrap().map(|e| e.unwrap().path()).filter(|p| p.is_dir())
     {

@@ -1,0 +1,152 @@
+//! Every kind finds what it is for. Samples are made from the kinds' own expressions while a test runs:
+//! none is written down anywhere.
+
+use std::collections::BTreeSet;
+
+use proptest::{
+    strategy::{Strategy as _, ValueTree as _},
+    string::string_regex_parsed,
+    test_runner::TestRunner,
+};
+use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Hir, HirKind, Repetition};
+
+use super::{Secret, kinds, listed, mask, matches};
+use crate::{LineSet, secret_kinds::Kind};
+
+const PACK: &str = include_str!("../secret_pack.tsv");
+
+/// What an expression without an upper limit may repeat beyond its lower one.
+const MORE: u32 = 80;
+
+/// How many samples are made of a kind.
+const SAMPLES: usize = 20;
+
+/// An expression of printable characters only, without what asks about neighbours.
+fn printable(hir: &Hir) -> Hir {
+    match hir.kind() {
+        HirKind::Look(_) => Hir::empty(),
+        HirKind::Class(Class::Unicode(class)) => {
+            let mut fit = class.clone();
+            fit.intersect(&ClassUnicode::new([ClassUnicodeRange::new(' ', '~')]));
+            Hir::class(Class::Unicode(if fit.ranges().is_empty() { class.clone() } else { fit }))
+        }
+        HirKind::Repetition(repetition) => Hir::repetition(Repetition {
+            max: Some(repetition.max.unwrap_or(repetition.min + MORE)),
+            sub: Box::new(printable(&repetition.sub)),
+            ..*repetition
+        }),
+        HirKind::Capture(capture) => printable(&capture.sub),
+        HirKind::Concat(all) => Hir::concat(all.iter().map(printable).collect()),
+        HirKind::Alternation(all) => Hir::alternation(all.iter().map(printable).collect()),
+        HirKind::Empty | HirKind::Literal(_) | HirKind::Class(Class::Bytes(_)) => hir.clone(),
+    }
+}
+
+/// Texts with what fits the kind's expression on lines of its own, the same ones each time.
+fn samples(index: usize, kind: &Kind) -> Vec<String> {
+    let hir = printable(&regex_syntax::parse(&kind.expression).unwrap());
+    let strategy = string_regex_parsed(&hir).unwrap();
+    let mut runner = TestRunner::deterministic();
+    let mut sample = || strategy.new_tree(&mut runner).unwrap().current();
+    (0..SAMPLES).map(|_| with_word(index, kind, format!("before\n{}\nafter\n", sample()))).collect()
+}
+
+/// Some kinds are looked for only in a text with a word that need not be beside the value.
+fn with_word(index: usize, kind: &Kind, text: String) -> String {
+    if kinds().possible(&text).iter().any(|(possible, _)| *possible == index) {
+        return text;
+    }
+    let row = PACK.lines().find(|line| line.split('\t').next() == Some(kind.id)).unwrap();
+    let word = row.split('\t').nth(3).unwrap().split('|').next().unwrap();
+    format!("# {word}\n{text}")
+}
+
+/// Kinds some or all of whose values are told as another kind, which comes first, and why that will do.
+const TOLD_AS: &[(&str, &[&str], &str)] = &[
+    ("anthropic-admin-api-key", &["anthropic-key"], SAME),
+    ("anthropic-api-key", &["anthropic-key"], SAME),
+    ("endorlabs-api-secret", &["endorlabs-api-key"], "only the name before tells them apart"),
+    ("github-fine-grained-pat", &["github-fine-grained-token"], SAME),
+    ("github-oauth", &["github-token"], SAME),
+    ("github-refresh-token", &["github-token"], SAME),
+    ("gitlab-pat", &["gitlab-token"], SAME),
+    ("gitlab-pat-routable", &["gitlab-token"], BEGINS),
+    ("gitlab-pat-routable-versioned", &["gitlab-token"], BEGINS),
+    (
+        "gitlab-runner-authentication-token-routable",
+        &["gitlab-runner-authentication-token"],
+        BEGINS,
+    ),
+    ("highnote-secret-live-key", &["stripe-live-key"], BEGINS),
+    ("monday-api-token", &["json-web-token"], WEB),
+    ("npm-access-token", &["npm-token"], SAME),
+    ("openai-api-key", &["openai-key"], SAME),
+    ("pypi-upload-token", &["pypi-token"], SAME),
+    ("scalr-api-access-token", &["json-web-token"], WEB),
+    ("slack-bot-token", &["slack-token"], SAME),
+    ("slack-config-access-token", &["slack-token"], BEGINS),
+    ("slack-config-refresh-token", &["slack-token"], BEGINS),
+    ("slack-legacy-bot-token", &["slack-token"], SAME),
+    ("slack-legacy-token", &["slack-token"], SAME),
+    ("slack-legacy-workspace-token", &["slack-token"], SAME),
+    ("slack-user-token", &["slack-token"], SAME),
+];
+
+const SAME: &str = "the same credential, under the name it has had here";
+const BEGINS: &str = "begins like one; the whole of it is masked";
+const WEB: &str = "is one, with a name before it";
+
+/// What becomes of a kind's samples: how many fit, and as what they are told.
+fn told(index: usize, kind: &Kind) -> (usize, BTreeSet<&'static str>) {
+    let (mut fit, mut told) = (0, BTreeSet::new());
+    for text in samples(index, kind) {
+        let Some(own) = matches(kind, &text).find(|range| !range.is_empty()) else { continue };
+        fit += 1;
+        let masked = mask(text.clone());
+        let hidden = |byte| matches!(byte, b'*' | b'\n' | b'\r');
+        assert!(masked.text[own.clone()].bytes().all(hidden), "{}: {}", kind.id, masked.text);
+        let over = |one: &&Secret| one.range.start < own.end && own.start < one.range.end;
+        told.extend(masked.secrets.iter().filter(over).map(|one| kinds().all[one.kind].id));
+        let findings = serde_json::to_string(&masked.findings("a.cfg", &LineSet::all())).unwrap();
+        assert!(findings.contains("\"secret-"), "{}: {findings}", kind.id);
+        assert!(!findings.contains(&text[own]), "{}: {findings}", kind.id);
+    }
+    (fit, told)
+}
+
+/// R6: whatever fits a kind is found, masked whole, and told as that kind, or as one that is as good.
+#[test]
+fn every_kind_finds_what_it_is_for() {
+    for (index, kind) in kinds().all.iter().enumerate() {
+        let (fit, told) = told(index, kind);
+        assert!(fit * 4 > SAMPLES, "{}: {fit} of {SAMPLES} are found", kind.id);
+        let others = TOLD_AS.iter().find(|(id, ..)| *id == kind.id).map_or(&[][..], |row| row.1);
+        let known = |id: &&&str| **id == kind.id || others.contains(id);
+        let unknown: Vec<_> = told.iter().filter(|id| !known(id)).collect();
+        assert!(unknown.is_empty(), "{} is told as {unknown:?}", kind.id);
+    }
+}
+
+/// Of several groups nobody could say which is the secret.
+#[test]
+fn every_kind_says_which_part_is_the_secret() {
+    for kind in &kinds().all {
+        let regex = kind.regex().unwrap();
+        let named: Vec<_> = regex.capture_names().flatten().collect();
+        let groups = regex.captures_len() - 1;
+        let plain = groups <= 1 && named.iter().all(|name| *name == "secret");
+        assert!(plain || named == ["secret", "single"] && groups == 2, "{}: {named:?}", kind.id);
+    }
+}
+
+/// A kind that goes, comes or changes its place is seen here.
+#[test]
+fn the_kinds_are_these() {
+    let ids: Vec<_> = kinds().all.iter().map(|kind| kind.id).collect();
+    let different: BTreeSet<_> = ids.iter().collect();
+    assert_eq!((ids.len(), different.len()), (listed(), listed()));
+    for (id, others, _) in TOLD_AS {
+        assert!(different.contains(id) && others.iter().all(|id| different.contains(id)), "{id}");
+    }
+    insta::assert_snapshot!(ids.join("\n"));
+}

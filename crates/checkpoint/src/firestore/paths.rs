@@ -1,0 +1,60 @@
+//! Where documents are, below the database's documents. Nothing is named in sequence but the
+//! records of one run: names spread over the whole key space.
+
+use verdict_graph::{base::hash_hex, store::RunId};
+
+pub(super) fn run(run: &RunId) -> String {
+    format!("runs/{run}")
+}
+
+/// The records of one append, named by the number of the last. `life` is the token the run was born
+/// with: it tells a run from one of the same id that was deleted, of which something may be left.
+pub(super) fn pack(run: &RunId, life: &str, last: u64) -> String {
+    format!("runs/{run}/records/{life}-{last:012}")
+}
+
+pub(super) fn ask(run: &RunId, life: &str, interrupt: &str) -> String {
+    format!("runs/{run}/asks/{life}-{}", hash_hex(&[interrupt.as_bytes()]))
+}
+
+/// A part of what does not fit its document, which names the token.
+pub(super) fn part(token: &str, n: usize) -> String {
+    format!("parts/{token}-{n:05}")
+}
+
+/// The note of what may have to go: parts, by their token, or what a run had in its life.
+pub(super) fn leftover(token: &str) -> String {
+    format!("leftovers/{token}")
+}
+
+/// Written by every opening of a run about the subject.
+pub(super) fn subject(hash: &str) -> String {
+    format!("subjects/{hash}")
+}
+
+pub(super) fn hash_of(subject: &str) -> String {
+    hash_hex(&[subject.as_bytes()])
+}
+
+/// Letters are named by a hash already; any other name is hashed.
+pub(super) fn letter(id: &str) -> String {
+    let plain = id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    if plain && (1..=200).contains(&id.len()) {
+        format!("letters/{id}")
+    } else {
+        format!("letters/={}", hash_hex(&[id.as_bytes()]))
+    }
+}
+
+pub(super) fn keyed(space: &str, key: &str) -> String {
+    format!("keyed/{}", hash_hex(&[space.as_bytes(), key.as_bytes()]))
+}
+
+/// What of a value does not fit its document.
+pub(super) fn tail(keyed: &str) -> String {
+    format!("{keyed}-tail")
+}
+
+pub(super) fn bucket(space: &str, key: &str) -> String {
+    format!("buckets/{}", hash_hex(&[space.as_bytes(), key.as_bytes()]))
+}

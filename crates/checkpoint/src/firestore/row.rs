@@ -1,0 +1,141 @@
+//! A run's head and what the store keeps beside it: `runs/ID`.
+
+use std::time::Duration;
+
+use firestore::gcloud_sdk::prost_types::Timestamp as Moment;
+
+use super::{
+    error::Failure,
+    fields::{Doc, Fields, brief},
+    paths,
+    queries::SHARDS,
+};
+use verdict_graph::{
+    base::Timestamp,
+    rules::{self, LastBatch},
+    store::{Head, Holder, RunStatus},
+};
+
+/// What an operation is recognised by when its answer was lost.
+pub(super) type Token = u128;
+
+pub(super) fn token() -> Token {
+    fastrand::u128(..)
+}
+
+pub(super) fn hex(token: Token) -> String {
+    format!("{token:032x}")
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Row {
+    pub head: Head,
+    pub last: LastBatch,
+    /// Who made it; names all that belongs to it.
+    pub born: Token,
+    /// Who claimed it last, and who stopped it.
+    pub claimed: Option<Token>,
+    pub stopped: Option<Token>,
+    /// When the document was last written; none before it was.
+    pub updated: Option<Moment>,
+}
+
+fn parse_token(doc: &Doc, name: &str) -> Option<Token> {
+    doc.some_text(name).and_then(|text| Token::from_str_radix(&text, 16).ok())
+}
+
+impl Row {
+    /// Where the records are of which `last` is the last.
+    pub(super) fn pack(&self, last: u64) -> String {
+        paths::pack(&self.head.id, &hex(self.born), last)
+    }
+
+    pub(super) fn ask(&self, interrupt: &str) -> String {
+        paths::ask(&self.head.id, &hex(self.born), interrupt)
+    }
+
+    pub(super) fn new(head: Head, born: Token) -> Self {
+        Self { head, last: None, born, claimed: None, stopped: None, updated: None }
+    }
+
+    pub(super) fn fields(&self) -> Fields {
+        let head = &self.head;
+        let lease = head.lease.as_ref();
+        let superseded = head.status == RunStatus::Superseded;
+        let ended =
+            (head.status.is_final() && head.not_before.is_none()).then_some(head.updated_at);
+        // Since when somebody may have to look after it, once no lease lives.
+        let due_at = rules::due_since(head, Timestamp(i64::MAX), Duration::ZERO);
+        let (batch, batch_version) = self.last.unzip();
+        Fields::default()
+            .text("status", head.status.as_str())
+            .text("workflow", &head.workflow)
+            .int("created_at", head.created_at.0)
+            .some_text("about", head.subject.as_deref().map(paths::hash_of))
+            .mark("live", !head.status.is_final())
+            .some_int("rank", (!superseded).then_some(head.order))
+            .int("shard", shard(head))
+            .some_int("due_at", due_at.map(|at| at.0))
+            .some_int("ended_at", ended.map(|at| at.0))
+            .int("workflow_version", head.workflow_version)
+            .int("format", head.format)
+            .text("key", &head.key)
+            .some_text("subject", head.subject.as_deref())
+            .int("order", head.order)
+            .int("version", head.version)
+            .int("epoch", head.epoch)
+            .some_text("owner", lease.map(|holder| &holder.owner))
+            .some_int("expires", lease.map(|holder| holder.expires.0))
+            .some_int("not_before", head.not_before.map(|at| at.0))
+            .int("executions", head.executions)
+            .int("active", head.active.as_nanos())
+            .some_text("error", head.error.as_deref().map(brief))
+            .int("updated_at", head.updated_at.0)
+            .some_text("batch", batch.map(hex))
+            .some_int("batch_version", batch_version)
+            .text("born", hex(self.born))
+            .some_text("claimed", self.claimed.map(hex))
+            .some_text("stopped", self.stopped.map(hex))
+    }
+
+    pub(super) fn read(doc: &Doc) -> Result<Self, Failure> {
+        let time = |name: &str| doc.some_int(name).map(Timestamp);
+        let lease = match (doc.some_text("owner"), time("expires")) {
+            (Some(owner), Some(expires)) => Some(Holder { owner, expires }),
+            _ => None,
+        };
+        let head = Head {
+            id: doc.id().parse().map_err(|why| Failure::unreadable(&doc.path, why))?,
+            workflow: doc.text("workflow")?,
+            workflow_version: doc.int("workflow_version")?,
+            format: doc.int("format")?,
+            key: doc.text("key")?,
+            subject: doc.some_text("subject"),
+            order: doc.int("order")?,
+            status: doc.parse("status")?,
+            version: doc.int("version")?,
+            epoch: doc.int("epoch")?,
+            lease,
+            not_before: time("not_before"),
+            executions: doc.int("executions")?,
+            active: Duration::from_nanos(doc.int("active")?),
+            error: doc.some_text("error"),
+            created_at: Timestamp(doc.int("created_at")?),
+            updated_at: Timestamp(doc.int("updated_at")?),
+        };
+        Ok(Self {
+            head,
+            last: parse_token(doc, "batch").zip(doc.some_int("batch_version")),
+            born: parse_token(doc, "born")
+                .ok_or_else(|| Failure::unreadable(&doc.path, "the field `born`"))?,
+            claimed: parse_token(doc, "claimed"),
+            stopped: parse_token(doc, "stopped"),
+            updated: doc.updated,
+        })
+    }
+}
+
+fn shard(head: &Head) -> i64 {
+    let digit = head.id.as_str().get(..1).and_then(|digit| i64::from_str_radix(digit, 16).ok());
+    digit.unwrap_or_default() % SHARDS
+}
