@@ -250,3 +250,18 @@ fn chain(error: &dyn std::error::Error) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a text must hold is read off the file's one line as its whole reading gives it.
+    #[test]
+    fn needs_are_known_without_reading_the_file() {
+        for (name, text) in BUILT_IN {
+            let known = needs(text);
+            let file = rules::read(name, text).unwrap();
+            assert!(known.is_empty() || known == file.needs, "{name}: {known:?}");
+        }
+    }
+}
