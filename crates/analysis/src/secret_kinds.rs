@@ -90,11 +90,11 @@ const ROWS: &[Row] = &[
     ("connection-password", "password in a connection string", High, 80, "://",
      r#"\b[a-z][a-z0-9+.\-]{1,20}://[^\s:/@"'`<>{}$%]{1,60}:(?P<secret>[^\s:/@"'`<>{}$%]{6,80})@[A-Za-z0-9.\-]+"#, true),
     ("hardcoded-credential", "hard-coded credential", Medium, 70, "",
-     r#"(?i)\b[a-z0-9_.\-]{0,40}(?:passw(?:or)?d|passphrase|secret|api[_-]?key|apikey|auth[_-]?token|access[_-]?token|private[_-]?token|client[_-]?secret|(?:access|auth|encryption|secret|signing)[_-]?key)["']?\]?\s*(?::=|=>|=|:)\s*(?:"(?P<secret>[^"\s]{10,200})"|'(?P<single>[^'\s]{10,200})')"#, true),
+     r#"(?i)(?:passw(?:or)?d|passphrase|secret|api[_-]?key|apikey|auth[_-]?token|access[_-]?token|private[_-]?token|client[_-]?secret|(?:access|auth|encryption|secret|signing)[_-]?key)["']?\]?\s*(?::=|=>|=|:)\s*(?:"(?P<secret>[^"\s]{10,200})"|'(?P<single>[^'\s]{10,200})')"#, true),
     ("assigned-token", "value of a name that speaks of a token or key", Medium, 60, "",
-     r#"(?i)\b[a-z0-9_.\-]{0,40}(?:token|credentials?|[a-z]key|[_-]key|[_-]auth)["']?\]?\s*(?::=|=>|=|:)\s*(?:"(?P<secret>[a-z0-9+/_=\-]{20,200})"|'(?P<single>[a-z0-9+/_=\-]{20,200})')"#, true),
+     r#"(?i)(?:token|credentials?|[a-z]key|[_-]key|[_-]auth)["']?\]?\s*(?::=|=>|=|:)\s*(?:"(?P<secret>[a-z0-9+/_=\-]{20,200})"|'(?P<single>[a-z0-9+/_=\-]{20,200})')"#, true),
     ("token-in-settings", "value of a name that speaks of a secret", Medium, 60, "",
-     r#"(?im)^[ \t]*(?:export[ \t]+|set[ \t]+|ENV[ \t]+|-[ \t]*)?[a-z0-9_.\-]{0,40}(?:passw(?:or)?d|secret|token|[a-z]key|[_-]key)[ \t]*[=:][ \t]*(?P<secret>[a-z0-9+/_=\-]{20,200})[ \t]*\r?$"#, true),
+     r#"(?im)(?:passw(?:or)?d|secret|token|[a-z]key|[_-]key)[ \t]*[=:][ \t]*(?P<secret>[a-z0-9+/_=\-]{20,200})[ \t]*\r?$"#, true),
 ];
 
 /// Rows that would also match what a more specific kind names.

@@ -167,13 +167,18 @@ fn matches<'t>(kind: &'t Kind, text: &'t str) -> impl Iterator<Item = Range<usiz
         let groups = || captures.iter().skip(1).flatten().find(|group| !group.is_empty());
         let value = named.or_else(groups).or_else(|| captures.get(0));
         let all = value.map(|value| {
-            let name = &text[captures.get(0).map_or(0, |all| all.start())..value.start()];
+            let start = captures.get(0).map_or(0, |all| all.start());
+            let start = if kind.generic { weigh::name_start(text, start) } else { start };
+            let name = &text[start..value.start()];
             let values = if kind.id == "kubernetes-secret" {
                 weigh::values(text, value.range())
             } else {
                 vec![value.range()]
             };
-            values.into_iter().filter(move |range| is_secret(kind, name, &text[range.clone()]))
+            let placed = kind.id != "token-in-settings" || weigh::is_setting(text, start);
+            let fits =
+                move |range: &Range<usize>| placed && is_secret(kind, name, &text[range.clone()]);
+            values.into_iter().filter(fits)
         });
         all.into_iter().flatten()
     })

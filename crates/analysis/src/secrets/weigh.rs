@@ -124,3 +124,20 @@ pub(super) fn values(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
     }
     found
 }
+
+/// Longest part of a name, in bytes, that is looked for before the word that tells a secret.
+const MAX_NAME_PREFIX: usize = 60;
+
+/// Where the name begins that has its telling word at `at`.
+pub(super) fn name_start(text: &str, at: usize) -> usize {
+    let part = |b: &&u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
+    let before = text.as_bytes().get(..at).unwrap_or_default();
+    at - before.iter().rev().take(MAX_NAME_PREFIX).take_while(part).count()
+}
+
+/// Whether a name begins its line, as in settings: after nothing, a dash or a word that sets it.
+pub(super) fn is_setting(text: &str, start: usize) -> bool {
+    let before = text.get(..start).unwrap_or_default();
+    let line = before.rsplit('\n').next().unwrap_or_default().trim();
+    matches!(line, "" | "-" | "export" | "set" | "ENV")
+}
