@@ -17,6 +17,7 @@ pub const IDS: &[&str] = &[
     "large-binary",
     "licence-header-dropped",
     "lock-not-updated",
+    "look-alike-letter",
     "test-switched-off",
     "todo-without-reference",
     "unexpected-executable",
@@ -45,6 +46,7 @@ pub fn text(source: SourceText<'_>, lines: &Lines<'_>) -> Vec<Finding> {
         let at = At { path: source.path, number, line };
         if code {
             findings.extend(hidden(&at));
+            findings.extend(look_alike(&at));
         }
         if !prose {
             findings.extend(undone(&at));
@@ -214,6 +216,30 @@ fn hidden(at: &At<'_>) -> Option<Finding> {
         "An invisible character",
         &body,
     ))
+}
+
+/// A name of Latin letters and others that look like them: two names may differ and read the same.
+fn look_alike(at: &At<'_>) -> Option<Finding> {
+    /// Cyrillic and Greek letters that most fonts draw as Latin ones.
+    const ALIKE: &str = "аеорсухіјѕһԁԛԝАВЕЅІЈКМНОРСТУХοΑΒΕΖΗΙΚΜΝΟΡΤΥΧ";
+    if at.line.is_ascii() || is_comment(at.line) {
+        return None;
+    }
+    let words = at.line.split(|c: char| !c.is_alphanumeric() && c != '_');
+    let mixed = |word: &&str| {
+        word.chars().any(|c| c.is_ascii_alphabetic())
+            && !word.is_ascii()
+            && word.chars().all(|c| c.is_ascii() || ALIKE.contains(c))
+    };
+    let word = words.into_iter().find(mixed)?;
+    let letter = word.chars().find(|c| !c.is_ascii())?;
+    let body = format!(
+        "In `{word}` the letter U+{:04X} looks like a Latin one and is another, so this is not the \
+         name it reads as (CWE-1007).\n\nWrite it with Latin letters.",
+        u32::from(letter)
+    );
+    let title = "Homoglyph: a letter of another script in a Latin name";
+    Some(at.finding("look-alike-letter", Category::Security, Severity::High, 85, title, &body))
 }
 
 /// Whether what cannot be seen belongs there: after the black flag of a region, between the words of

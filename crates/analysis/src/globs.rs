@@ -61,6 +61,7 @@ const GENERATED: &[&str] = &[
 const TESTS: &[&str] = &[
     "**/test/**",
     "**/tests/**",
+    "**/t/{unit,integration}/**",
     "**/{Test,Tests}/**",
     "**/{unittest,unittests,unit_tests,unit-tests}/**",
     "**/*{-,_}tests/**",

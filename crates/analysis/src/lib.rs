@@ -17,7 +17,7 @@
 //! | `scan.rs` | one walk over one parsed file for all rules |
 //! | `origin.rs` | whether the values that a statement is put together from are its own |
 //! | `examples.rs` | the examples in rule files, tried |
-//! | `secrets.rs`, `secret_kinds.rs` | credentials: found, masked in place |
+//! | `secrets.rs`, `secret_kinds.rs`, `secrets/` | credentials: found, weighed, masked in place |
 //! | `suppressions.rs` | comments that tell a finding away |
 //! | `changes.rs` | what needs both sides or the whole change: lock files, licence headers |
 //! | `checks.rs` | what needs no grammar: conflict markers, hidden characters, file modes |

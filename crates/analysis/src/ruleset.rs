@@ -46,11 +46,48 @@ impl CompiledRule {
     }
 }
 
-/// The rules of one language, found by the kind of node they can match.
+/// The rules of one language.
 #[derive(Default)]
 pub(super) struct LanguageRules {
-    pub(super) rules: Vec<CompiledRule>,
-    pub(super) by_kind: HashMap<u16, Vec<usize>>,
+    rules: Vec<Rule>,
+}
+
+/// A rule of one language, compiled when a text first holds what it needs: most texts hold what few rules need.
+struct Rule {
+    /// As [`RuleFile::needs`], known without reading the file.
+    needs: Vec<&'static str>,
+    compile: Box<dyn Fn() -> Option<Compiled> + Send + Sync>,
+    compiled: OnceLock<Option<Compiled>>,
+}
+
+impl Rule {
+    fn ready(compiled: Compiled) -> Self {
+        Self { needs: Vec::new(), compile: Box::new(|| None), compiled: Some(compiled).into() }
+    }
+
+    fn built_in(name: &'static str, text: &'static str, language: Lang) -> Self {
+        let compile = move || compile(&rules::read(name, text).ok()?, language).ok();
+        Self { needs: needs(text), compile: Box::new(compile), compiled: OnceLock::new() }
+    }
+
+    fn get(&self, text: &str) -> Option<&Compiled> {
+        let needed = self.needs.is_empty() || self.needs.iter().any(|word| text.contains(word));
+        needed.then(|| self.compiled.get_or_init(&self.compile).as_ref()).flatten()
+    }
+}
+
+impl LanguageRules {
+    /// Those that could find anything in a text, with the kinds of node they can match.
+    pub(super) fn wanted(
+        &self,
+        source: SourceText<'_>,
+        test: bool,
+    ) -> impl Iterator<Item = (&CompiledRule, &[u16])> {
+        let compiled = self.rules.iter().filter_map(move |rule| rule.get(source.text));
+        compiled
+            .filter(move |(rule, _)| rule.wants(source, test))
+            .map(|(rule, kinds)| (rule, kinds.as_slice()))
+    }
 }
 
 /// Compiled rules, ready to scan. Those built in are compiled once in a process, each language
@@ -105,7 +142,7 @@ impl Ruleset {
             }
         }
         for (lang, compiled) in compiled {
-            self.languages.entry(lang).or_default().add(compiled);
+            self.languages.entry(lang).or_default().rules.push(Rule::ready(compiled));
         }
         self.ids.insert(file.id.clone());
         self.weight = weight;
@@ -141,15 +178,6 @@ impl Ruleset {
 
 type Compiled = (CompiledRule, Vec<u16>);
 
-impl LanguageRules {
-    fn add(&mut self, (rule, kinds): Compiled) {
-        for kind in kinds {
-            self.by_kind.entry(kind).or_default().push(self.rules.len());
-        }
-        self.rules.push(rule);
-    }
-}
-
 /// The built-in rules of one language; none for a language without any.
 fn built_in(language: Lang) -> Option<&'static LanguageRules> {
     type Sets = Vec<(Lang, OnceLock<LanguageRules>)>;
@@ -157,15 +185,22 @@ fn built_in(language: Lang) -> Option<&'static LanguageRules> {
     let sets = SETS.get_or_init(|| Lang::all().map(|lang| (lang, OnceLock::new())).collect());
     let (_, set) = sets.iter().find(|(lang, _)| *lang == language)?;
     Some(set.get_or_init(|| {
-        let mut rules = LanguageRules::default();
-        for (name, text) in BUILT_IN.iter().filter(|(_, text)| mentions(text, language)) {
-            let compiled = rules::read(name, text).map(|file| compile(&file, language));
-            if let Ok(Ok(compiled)) = compiled {
-                rules.add(compiled);
-            }
+        let files = BUILT_IN.iter().filter(|(_, text)| mentions(text, language));
+        LanguageRules {
+            rules: files.map(|(name, text)| Rule::built_in(name, text, language)).collect(),
         }
-        rules
     }))
+}
+
+/// What a rule file needs, by its one line and without reading it; nothing where that line is written otherwise.
+fn needs(text: &'static str) -> Vec<&'static str> {
+    let line = text.lines().find_map(|line| line.strip_prefix("needs: [")?.strip_suffix(']'));
+    let items = line.into_iter().flat_map(|line| line.split(", ")).map(str::trim);
+    let plain = |item: &'static str| {
+        let inner = item.strip_prefix('\'')?.strip_suffix('\'')?;
+        (!inner.contains('\'')).then_some(inner)
+    };
+    items.map(plain).collect::<Option<_>>().unwrap_or_default()
 }
 
 /// Whether a rule file says that it is for `language`, by its one line and without reading it.
@@ -214,4 +249,19 @@ fn chain(error: &dyn std::error::Error) -> String {
         source = cause.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a text must hold is read off the file's one line as its whole reading gives it.
+    #[test]
+    fn needs_are_known_without_reading_the_file() {
+        for (name, text) in BUILT_IN {
+            let known = needs(text);
+            let file = rules::read(name, text).unwrap();
+            assert!(known.is_empty() || known == file.needs, "{name}: {known:?}");
+        }
+    }
 }

@@ -1,6 +1,8 @@
 //! One walk over one parsed file for all rules of its language, entering only what touches the
 //! change. Ignore comments in the text are not obeyed.
 
+use std::collections::HashMap;
+
 use ast_grep_core::{NodeMatch, matcher::MatcherExt, replacer::Replacer, tree_sitter::StrDoc};
 
 use super::{
@@ -27,9 +29,14 @@ pub(super) fn scan(
     let mut findings = Vec::new();
     let test = globs::is_test(source.path);
     let tooling = globs::is_tooling(source.path);
-    let wanted: Vec<Vec<bool>> =
-        sets.iter().map(|s| s.rules.iter().map(|r| r.wants(source, test)).collect()).collect();
-    if source.touched.is_empty() || !wanted.iter().flatten().any(|w| *w) {
+    let mut by_kind: HashMap<u16, Vec<&CompiledRule>> = HashMap::new();
+    if source.touched.is_empty() {
+        return Ok(findings);
+    }
+    for (rule, kinds) in sets.iter().flat_map(|set| set.wanted(source, test)) {
+        kinds.iter().for_each(|kind| by_kind.entry(*kind).or_default().push(rule));
+    }
+    if by_kind.is_empty() {
         return Ok(findings);
     }
     let tree = parse(language, source.text)?;
@@ -41,12 +48,7 @@ pub(super) fn scan(
         if source.touched.first_in(first, last).is_none() || node.is_error() {
             continue;
         }
-        let kind = node.kind_id();
-        let candidates = sets.iter().zip(&wanted).flat_map(|(set, wanted)| {
-            let indices = set.by_kind.get(&kind).into_iter().flatten();
-            indices.filter(|i| wanted[**i]).filter_map(|i| set.rules.get(*i))
-        });
-        for rule in candidates {
+        for rule in by_kind.get(&node.kind_id()).into_iter().flatten() {
             if let Some(found) = rule.matcher.match_node(node.clone())
                 && let Some(mut finding) = finding(rule, &found, source, lines)
             {

@@ -2,7 +2,7 @@
 //! (`secret_pack.tsv`, its licence beside it). The group `secret`, else the first group, else the
 //! whole match is what gets masked.
 
-use std::sync::OnceLock;
+use std::{borrow::Cow, sync::OnceLock};
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use regex::Regex;
@@ -20,9 +20,12 @@ pub(super) struct Kind {
     pub(super) weigh: bool,
     /// Whether the name before the value is all there is to tell it by.
     pub(super) generic: bool,
+    /// Whether the value must hold digits: the vendor's name before it and its length tell no more
+    /// than that it could be one.
+    pub(super) digits: bool,
     /// The least entropy of a value, in bits per byte.
     pub(super) entropy: f64,
-    pub(super) expression: &'static str,
+    pub(super) expression: Cow<'static, str>,
     regex: OnceLock<Option<Regex>>,
 }
 
@@ -30,7 +33,7 @@ impl Kind {
     /// Its expression, compiled when a text first needs it; absent when it is none, which a test
     /// rules out.
     pub(super) fn regex(&self) -> Option<&Regex> {
-        self.regex.get_or_init(|| Regex::new(self.expression).ok()).as_ref()
+        self.regex.get_or_init(|| Regex::new(&self.expression).ok()).as_ref()
     }
 }
 
@@ -53,9 +56,9 @@ const ROWS: &[Row] = &[
     ("gitlab-token", "GitLab token", Critical, 95, "glpat-",
      r"\b(?P<secret>glpat-[A-Za-z0-9_\-]{20,})", true),
     ("slack-token", "Slack token", High, 95, "xox",
-     r"\b(?P<secret>xox[abeoprs]-(?:[0-9]+-)+[A-Za-z0-9\-]{10,})", true),
+     r"\b(?P<secret>xox[abeoprs]-(?:[0-9]{8,14}-){1,3}[A-Za-z0-9]{18,})", true),
     ("slack-webhook", "Slack webhook address", High, 95, "hooks.slack.com",
-     r"https://hooks\.slack\.com/services/(?P<secret>T[A-Z0-9]{7,}/B[A-Z0-9]{7,}/[A-Za-z0-9]{20,})", true),
+     r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<secret>T[A-Z0-9]{7,}/[A-Z0-9]{7,}/[A-Za-z0-9/]{20,}|[A-Za-z0-9+/]{43,56})", true),
     ("stripe-live-key", "Stripe live key", Critical, 97, "k_live_",
      r"\b(?P<secret>[sr]k_live_[A-Za-z0-9]{16,})\b", true),
     ("stripe-test-key", "Stripe test key", Low, 90, "k_test_",
@@ -76,14 +79,26 @@ const ROWS: &[Row] = &[
      r"\b(?P<secret>SG\.[A-Za-z0-9_\-]{22}\.[A-Za-z0-9_\-]{43})", true),
     ("json-web-token", "signed JSON web token", Medium, 60, "eyJ",
      r"\b(?P<secret>eyJ[A-Za-z0-9_\-]{10,}\.eyJ[A-Za-z0-9_\-]{10,}\.[A-Za-z0-9_\-]{20,})", true),
+    ("kubernetes-secret", "value of a Kubernetes secret", High, 70, "kind:",
+     r#"(?im)^[ \t]*kind:[ \t]*["']?secret["']?[ \t]*\r?\n(?:[^\n]*\n){0,30}?[ \t]*data:[ \t]*\r?\n(?P<secret>[ \t]+(?:#[^\n]*|[a-z0-9_.\-]+:[ \t]*["']?[a-z0-9+/=]*["']?[ \t]*)(?:\r?\n[ \t]+(?:#[^\n]*|[a-z0-9_.\-]+:[ \t]*["']?[a-z0-9+/=]*["']?[ \t]*))*)|^[ \t]*data:[ \t]*\r?\n(?P<single>[ \t]+(?:#[^\n]*|[a-z0-9_.\-]+:[ \t]*["']?[a-z0-9+/=]*["']?[ \t]*)(?:\r?\n[ \t]+(?:#[^\n]*|[a-z0-9_.\-]+:[ \t]*["']?[a-z0-9+/=]*["']?[ \t]*))*)\r?\n[ \t]*kind:[ \t]*["']?secret["']?[ \t]*\r?$"#, false),
+    ("curl-password", "password on a command line of curl", High, 70, "curl",
+     r#"\bcurl\b(?:[^\n\\]|\\[^\n]|\\\r?\n)*?\s(?:-u|--user)[ =]?["']?[A-Za-z0-9_.@+\-]{1,80}:(?P<secret>[^\s"':$<{]{3,120})"#, true),
+    ("curl-header", "credential in a header of curl", High, 70, "curl",
+     r#"(?i)\bcurl\b(?:[^\n\\]|\\[^\n]|\\\r?\n)*?\s(?:-H|--header)[ =]*["'](?:authorization:[ ]*(?:(?:basic|bearer|token)[ ]+)?|(?:x-)?(?:[a-z]+-){0,3}(?:api-?)?(?:key|token|secret|auth)[ ]*:[ ]*)(?P<secret>[a-z0-9+/=._~\-]{8,800})["']"#, true),
+    ("connection-string-password", "password in a connection string", High, 80, "password=|pwd=|password =|pwd =",
+     r#"(?i)\b(?:server|host|data source|user id|uid|user|database|initial catalog)[ ]*=[^;\n"'=]{1,100};(?:[^;\n"']{0,100};){0,8}[ ]*(?:password|pwd)[ ]?=[ ]*(?P<secret>[^;"'\s<>{}$%*]{4,128})"#, true),
     ("connection-password", "password in a connection string", High, 80, "://",
      r#"\b[a-z][a-z0-9+.\-]{1,20}://[^\s:/@"'`<>{}$%]{1,60}:(?P<secret>[^\s:/@"'`<>{}$%]{6,80})@[A-Za-z0-9.\-]+"#, true),
     ("hardcoded-credential", "hard-coded credential", Medium, 70, "",
-     r#"(?i)\b[a-z0-9_.\-]{0,40}(?:passw(?:or)?d|secret|api[_-]?key|apikey|auth[_-]?token|access[_-]?token|private[_-]?token|client[_-]?secret)["']?\s*(?::=|=>|=|:)\s*(?:"(?P<secret>[^"\s]{10,200})"|'(?P<single>[^'\s]{10,200})')"#, true),
+     r#"(?i)(?:passw(?:or)?d|passphrase|secret|api[_-]?key|apikey|auth[_-]?token|access[_-]?token|private[_-]?token|client[_-]?secret|(?:access|auth|encryption|secret|signing)[_-]?key)["']?\]?\s*(?::=|=>|=|:)\s*(?:"(?P<secret>[^"\s]{10,200})"|'(?P<single>[^'\s]{10,200})')"#, true),
+    ("assigned-token", "value of a name that speaks of a token or key", Medium, 60, "",
+     r#"(?i)(?:token|credentials?|[a-z]key|[_-]key|[_-]auth)["']?\]?\s*(?::=|=>|=|:)\s*(?:"(?P<secret>[a-z0-9+/_=\-]{20,200})"|'(?P<single>[a-z0-9+/_=\-]{20,200})')"#, true),
+    ("token-in-settings", "value of a name that speaks of a secret", Medium, 60, "",
+     r#"(?im)(?:passw(?:or)?d|secret|token|[a-z]key|[_-]key)[ \t]*[=:][ \t]*(?P<secret>[a-z0-9+/_=\-]{20,200})[ \t]*\r?$"#, true),
 ];
 
 /// Rows that would also match what a more specific kind names.
-const GENERIC: usize = 2;
+const GENERIC: usize = 7;
 
 const PACK: &str = include_str!("secret_pack.tsv");
 
@@ -155,29 +170,51 @@ fn row(row: &Row) -> (Kind, Vec<&'static str>) {
         confidence,
         weigh,
         generic,
-        entropy: if generic { 3.3 } else { 0.0 },
-        expression,
+        digits: false,
+        entropy: match id {
+            "assigned-token" | "token-in-settings" => 3.7,
+            "curl-header" => 2.7,
+            _ if generic => 3.3,
+            _ => 0.0,
+        },
+        expression: Cow::Borrowed(expression),
         regex: OnceLock::new(),
     };
-    (kind, if generic { Vec::new() } else { vec![literal] })
+    (kind, if generic { Vec::new() } else { literal.split('|').collect() })
 }
 
 /// A line of the pack.
 fn packed(line: &'static str) -> Option<(Kind, Vec<&'static str>)> {
     let fields: Vec<&str> = line.split('\t').collect();
     let [id, told_by, entropy, words, expression] = fields[..] else { return None };
+    let words: Vec<&str> = words.split('|').collect();
+    let digits = told_by == "named";
+    let expression =
+        if digits { Cow::Owned(named(&words, expression)) } else { Cow::Borrowed(expression) };
+    // What only tells who asks opens little by itself.
+    let public = id.ends_with("-id") || id.contains("-public-") || id.contains("-pub-");
     let kind = Kind {
         id,
         name: id.replace('-', " "),
-        severity: Severity::High,
+        severity: if public { Low } else { High },
         confidence: if told_by == "format" { 90 } else { 70 },
         weigh: true,
         generic: false,
+        digits,
         entropy: entropy.parse().ok()?,
         expression,
         regex: OnceLock::new(),
     };
-    Some((kind, words.split('|').collect()))
+    Some((kind, words))
+}
+
+/// The expression of a value that is assigned to a name with one of `words` in it.
+fn named(words: &[&str], value: &str) -> String {
+    let words: Vec<String> = words.iter().map(|word| regex::escape(word)).collect();
+    let words = words.join("|");
+    format!(
+        r#"(?i)(?:{words})[ \t0-9A-Za-z_.\-]{{0,20}}[\s'"]{{0,3}}(?:=|>|:{{1,3}}=|\|\||:|=>|\?=|,)[`'"\s=]{{0,12}}({value})(?:\\?['"`]|[\s;,)]|\\[nr]|\z)"#
+    )
 }
 
 /// How many kinds are listed, whether or not they can be used.

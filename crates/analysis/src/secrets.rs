@@ -8,13 +8,18 @@ use std::{collections::BTreeMap, ops::Range};
 use super::{
     Category, Confidence, Finding, LineSet, Lines, Side, Source,
     finding::quote,
-    globs,
-    lines::is_comment,
     secret_kinds::{Kind, kinds, listed},
 };
+use checksum::checksum;
+use known_samples::is_known_sample;
+use made_up::{beside_its_pattern, is_listed, made_up};
+use weigh::{NO_SECRETS, digits, entropy, mixed, placeholder};
 
 /// Each byte of a secret becomes this one; line ends stay.
 const MASK: u8 = b'*';
+
+/// Confidence, in hundredths, in a token whose checksum is right.
+const CHECKED: u8 = 99;
 
 /// What tells another tool to let a secret pass: somebody has thought about it, which counts but
 /// stays below the usual threshold.
@@ -34,6 +39,8 @@ struct Secret {
     range: Range<usize>,
     /// Whether it is of letters alone: a word rather than something random.
     word: bool,
+    /// Whether its checksum is right, where its format has one.
+    checksum: Option<bool>,
 }
 
 impl Secret {
@@ -102,7 +109,11 @@ fn finding(secret: &Secret, path: &str, lines: &Lines<'_>) -> Option<Finding> {
         start_line: line,
         end_line: line,
         severity: kind.severity,
-        confidence: Confidence::hundredths(kind.confidence),
+        confidence: Confidence::hundredths(if secret.checksum == Some(true) {
+            CHECKED
+        } else {
+            kind.confidence
+        }),
         title: format!("This looks like a committed secret: {}", kind.name),
         body: "Whoever can read the repository, its history or a clone of it can use this \
                credential (CWE-798).\n\nRevoke it where it was issued: taking it out of the file \
@@ -116,100 +127,6 @@ fn finding(secret: &Secret, path: &str, lines: &Lines<'_>) -> Option<Finding> {
         finding.soften();
     }
     Some(finding)
-}
-
-/// Whether path and line tell that this credential opens nothing: one made up for tests and
-/// explanations, or one that its vendor means to be public.
-fn made_up(secret: &Secret, path: &str, line: &str) -> bool {
-    const PUBLIC: &[&str] = &["authdomain", "messagingsenderid"];
-    const INVENTED: &[&str] = &["test", "fake", "dummy", "example", "sample", "mock"];
-    let kind = &kinds().all[secret.kind];
-    let test = globs::is_test(path);
-    let line = line.to_ascii_lowercase();
-    let shown = globs::is_translation(path);
-    let explains = || globs::is_markup(path) || line.contains("example");
-    match kind.id {
-        // Keys made for tests are committed on purpose.
-        "private-key" => {
-            let name = line.split("-----begin").next().unwrap_or_default();
-            let dev = path.split('/').any(|folder| matches!(folder, "dev" | ".devcontainer"));
-            let file = path.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
-            let sample = ["example", "sample"].iter().any(|word| file.contains(word));
-            test || dev || sample || INVENTED.iter().any(|word| name.contains(word))
-        }
-        // The key of a page that talks to Firebase is in every visitor's hands.
-        "google-api-key" if PUBLIC.iter().any(|word| line.contains(word)) => true,
-        "connection-password" => {
-            test || shown || stands_alone(path) || opens_nothing(&line, secret.word)
-        }
-        "hardcoded-credential" => {
-            test || shown
-                || stands_alone(path)
-                || explains()
-                || line.contains("hash")
-                || line.contains("encrypted")
-        }
-        "json-web-token" => test || explains(),
-        _ => test && kind.confidence < 90,
-    }
-}
-
-/// Whether a connection string, its password masked, leads nowhere: to this machine, or with a mere
-/// word for a password to a container beside this one or from a comment.
-fn opens_nothing(line: &str, word: bool) -> bool {
-    const HERE: &[&str] = &["localhost", "127.0.0.1", "host.docker.internal"];
-    let mut hosts = line.split("*@").skip(1).map(|rest| {
-        rest.split(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '.' | '-' | '_'))
-            .next()
-            .unwrap_or_default()
-    });
-    let leads_nowhere = |host: &str| HERE.contains(&host) || word && !host.contains('.');
-    word && is_comment(line) || hosts.any(leads_nowhere)
-}
-
-/// Whether a line beside it holds a hexadecimal value as long as this one: a list of digests.
-fn is_listed(lines: &Lines<'_>, line: u32, length: usize) -> bool {
-    let digest = |word: &str| word.len() == length && word.bytes().all(|b| b.is_ascii_hexdigit());
-    let holds = |text: &str| text.split(|c: char| !c.is_ascii_alphanumeric()).any(digest);
-    length >= 32
-        && [line.saturating_sub(1), line + 1].iter().filter_map(|n| lines.get(*n)).any(holds)
-}
-
-/// Whether an expression with counted characters stands around: a sample of what a scanner looks
-/// for.
-fn beside_its_pattern(lines: &Lines<'_>, line: u32) -> bool {
-    let counted = |text: &str| {
-        let classes = text.split("]{").skip(1);
-        text.contains('[')
-            && classes.into_iter().any(|c| c.starts_with(|d: char| d.is_ascii_digit()))
-    };
-    (line.saturating_sub(4)..=line + 1).filter_map(|n| lines.get(n)).any(counted)
-}
-
-/// Whether what a path holds is set up for one run and gone after it: databases of CI, seeds.
-fn stands_alone(path: &str) -> bool {
-    let path = path.to_ascii_lowercase();
-    let (folders, name) = path.rsplit_once('/').unwrap_or(("", &path));
-    let ci = |folder: &str| {
-        matches!(
-            folder,
-            ".ci"
-                | "ci"
-                | ".github"
-                | ".circleci"
-                | ".devcontainer"
-                | "dev"
-                | "devel"
-                | "development"
-                | "dev-docs"
-        )
-    };
-    let ends = [".example", ".sample", ".dist", ".template", ".tmpl", ".test", ".testing", ".ci"];
-    folders.split('/').any(|folder| ci(folder) || folder.contains("seed"))
-        || name.contains("seeder")
-        || ends.iter().any(|end| name.ends_with(end))
-        || name.starts_with("docker-compose")
-            && ["ci", "test", "dev", "cypress"].iter().any(|w| name.contains(w))
 }
 
 /// Whether every listed kind can be looked for.
@@ -230,11 +147,12 @@ fn find(text: &str) -> Vec<Secret> {
             if kind.generic && !overlapping.is_empty() {
                 continue;
             }
-            let mut secret = Secret { kind: index, range, word: false };
+            let mut secret = Secret { kind: index, range, word: false, checksum: None };
             for other in overlapping.iter().filter_map(|start| found.remove(start)) {
                 secret.join(other);
             }
             let value = text.get(secret.range.clone()).unwrap_or_default();
+            secret.checksum = checksum(value);
             secret.word = value.bytes().all(|b| b.is_ascii_alphabetic());
             found.insert(secret.range.start, secret);
         }
@@ -244,92 +162,50 @@ fn find(text: &str) -> Vec<Secret> {
 
 fn matches<'t>(kind: &'t Kind, text: &'t str) -> impl Iterator<Item = Range<usize>> + 't {
     let found = kind.regex().map(|regex| regex.captures_iter(text));
-    found.into_iter().flatten().filter_map(move |captures| {
+    found.into_iter().flatten().flat_map(move |captures| {
         let named = captures.name("secret").or_else(|| captures.name("single"));
         let groups = || captures.iter().skip(1).flatten().find(|group| !group.is_empty());
-        let value = named.or_else(groups).or_else(|| captures.get(0))?;
-        if kind.id == "private-key" {
-            // A header alone, as in code that looks for one, is no key.
-            let body = value.as_str().bytes().filter(u8::is_ascii_alphanumeric).count();
-            return (body >= 40).then(|| value.range());
-        }
-        let random = entropy(value.as_str()) >= kind.entropy;
-        let random = random && (!kind.generic || mixed(value.as_str()));
-        let real = !kind.weigh || !placeholder(value.as_str());
-        // `vendor_VERSION=<commit>`: the loosest kinds go by a name nearby.
-        let name = text[captures.get(0)?.start()..value.start()].to_ascii_lowercase();
-        let real = real && !["version", "commit", "_sha", "_rev"].iter().any(|w| name.contains(w));
-        (random && real).then(|| value.range())
+        let value = named.or_else(groups).or_else(|| captures.get(0));
+        let all = value.map(|value| {
+            let start = captures.get(0).map_or(0, |all| all.start());
+            let start = if kind.generic { weigh::name_start(text, start) } else { start };
+            let name = &text[start..value.start()];
+            let values = if kind.id == "kubernetes-secret" {
+                weigh::values(text, value.range())
+            } else {
+                vec![value.range()]
+            };
+            let placed = kind.id != "token-in-settings" || weigh::is_setting(text, start);
+            let fits =
+                move |range: &Range<usize>| placed && is_secret(kind, name, &text[range.clone()]);
+            values.into_iter().filter(fits)
+        });
+        all.into_iter().flatten()
     })
 }
 
-/// Shannon entropy in bits per byte.
-fn entropy(text: &str) -> f64 {
-    let mut counts = [0_u32; 256];
-    for byte in text.bytes() {
-        counts[usize::from(byte)] += 1;
+/// Whether what fits the expression of a kind is random enough, and no stand-in for a secret.
+fn is_secret(kind: &Kind, name: &str, value: &str) -> bool {
+    if kind.id == "private-key" {
+        // A header alone, as in code that looks for one, is no key.
+        return value.bytes().filter(u8::is_ascii_alphanumeric).count() >= 40;
     }
-    let total = f64::from(u32::try_from(text.len()).unwrap_or(u32::MAX));
-    let share = |n: &u32| f64::from(*n) / total;
-    counts.iter().filter(|n| **n > 0).map(share).map(|p| -p * p.log2()).sum()
+    let random = entropy(value) >= kind.entropy
+        && (!kind.generic || mixed(value))
+        && (!kind.digits || digits(value) >= 2);
+    // `vendor_VERSION=<commit>`: the loosest kinds go by a name nearby.
+    let name = name.to_ascii_lowercase();
+    random
+        && !(kind.weigh && placeholder(value))
+        && !NO_SECRETS.iter().any(|word| name.contains(word))
+        && !is_known_sample(value)
+        && !(kind.id.starts_with("curl") && weigh::is_role(value))
 }
 
-/// Letters and digits both: words, paths and names of keys seldom are.
-fn mixed(text: &str) -> bool {
-    let digits = text.bytes().filter(u8::is_ascii_digit).count();
-    digits >= 2 && text.bytes().any(|b| b.is_ascii_alphabetic()) && !text.contains("://")
-}
-
-/// Stand-ins, references to a variable, and the vendors' own documentation examples.
-fn placeholder(text: &str) -> bool {
-    const WORDS: &[&str] = &[
-        "example",
-        "sample",
-        "dummy",
-        "placeholder",
-        "changeme",
-        "change_me",
-        "change-me",
-        "your_",
-        "your-",
-        "yourpass",
-        "xxxx",
-        "****",
-        "....",
-        "redacted",
-        "insert",
-        "fake",
-        "mock",
-        "notreal",
-        "not_a_real",
-        "test_key",
-        "todo",
-        "0000000",
-        "1234567",
-        "abcdef",
-        "password",
-        "secret_here",
-        "required|",
-        "nullable|",
-        "|string",
-        "process.env",
-        "os.environ",
-        "getenv",
-    ];
-    let low = text.to_ascii_lowercase();
-    let reference = ["${", "{{", "<", "$(", "%(", "%{", "#{", "{", "$", "@", "env."];
-    WORDS.iter().any(|w| low.contains(w))
-        || reference.iter().any(|r| low.starts_with(r))
-        || low.contains("${")
-        || low.contains("{{")
-        || distinct(&low) <= 4
-}
-
-fn distinct(text: &str) -> usize {
-    let mut seen = [false; 256];
-    text.bytes().for_each(|b| seen[usize::from(b)] = true);
-    seen.iter().filter(|s| **s).count()
-}
+mod checksum;
+mod known_samples;
+mod made_up;
+mod weigh;
 
 #[cfg(test)]
 mod tests;

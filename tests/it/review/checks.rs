@@ -24,6 +24,8 @@ fn conflict_markers_need_all_three() {
 fn hidden_characters_are_named() {
     assert_eq!(rules("a.c", "if (a\u{202e}b)\n"), one("bidi-control", 1));
     assert_eq!(rules("a.c", "x\u{200b}y\n"), one("invisible-character", 1));
+    assert_eq!(rules("a.py", "is_\u{0430}dmin = True\n"), one("look-alike-letter", 1));
+    assert_eq!(rules("a.py", "имя = 1\nβ_x = 2\n"), []);
     assert_eq!(rules("a.c", "\"ünïcødé 👩‍👩‍👧\"\n"), []);
     assert_eq!(rules("a.md", "x\u{200b}y\n"), []);
     assert_eq!(rules("qt_he.ts", "<?xml version=\"1.0\"?>\n<TS>\u{202e}</TS>\n"), []);

@@ -44,7 +44,7 @@ fn printable(hir: &Hir) -> Hir {
 
 /// Texts with what fits the kind's expression on lines of its own, the same ones each time.
 fn samples(index: usize, kind: &Kind) -> Vec<String> {
-    let hir = printable(&regex_syntax::parse(kind.expression).unwrap());
+    let hir = printable(&regex_syntax::parse(&kind.expression).unwrap());
     let strategy = string_regex_parsed(&hir).unwrap();
     let mut runner = TestRunner::deterministic();
     let mut sample = || strategy.new_tree(&mut runner).unwrap().current();
@@ -65,6 +65,7 @@ fn with_word(index: usize, kind: &Kind, text: String) -> String {
 const TOLD_AS: &[(&str, &[&str], &str)] = &[
     ("anthropic-admin-api-key", &["anthropic-key"], SAME),
     ("anthropic-api-key", &["anthropic-key"], SAME),
+    ("clerk-secret-key", &["stripe-live-key", "stripe-test-key"], BEGINS),
     ("endorlabs-api-secret", &["endorlabs-api-key"], "only the name before tells them apart"),
     ("github-fine-grained-pat", &["github-fine-grained-token"], SAME),
     ("github-oauth", &["github-token"], SAME),
@@ -117,14 +118,20 @@ fn told(index: usize, kind: &Kind) -> (usize, BTreeSet<&'static str>) {
 /// R6: whatever fits a kind is found, masked whole, and told as that kind, or as one that is as good.
 #[test]
 fn every_kind_finds_what_it_is_for() {
+    let mut wrong = Vec::new();
     for (index, kind) in kinds().all.iter().enumerate() {
         let (fit, told) = told(index, kind);
-        assert!(fit * 4 > SAMPLES, "{}: {fit} of {SAMPLES} are found", kind.id);
+        if fit * 4 <= SAMPLES {
+            wrong.push(format!("{}: {fit} of {SAMPLES} are found", kind.id));
+        }
         let others = TOLD_AS.iter().find(|(id, ..)| *id == kind.id).map_or(&[][..], |row| row.1);
         let known = |id: &&&str| **id == kind.id || others.contains(id);
         let unknown: Vec<_> = told.iter().filter(|id| !known(id)).collect();
-        assert!(unknown.is_empty(), "{} is told as {unknown:?}", kind.id);
+        if !unknown.is_empty() {
+            wrong.push(format!("{} is told as {unknown:?}", kind.id));
+        }
     }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 /// Of several groups nobody could say which is the secret.

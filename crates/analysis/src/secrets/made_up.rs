@@ -1,0 +1,103 @@
+//! What is said of a credential by the place it stands in: made up for tests and explanations, or
+//! meant to be public. It is masked all the same.
+
+use super::{
+    super::{Lines, globs, lines::is_comment},
+    Secret, kinds,
+};
+
+/// Whether path and line tell that this credential opens nothing: one made up for tests and
+/// explanations, or one that its vendor means to be public.
+pub(super) fn made_up(secret: &Secret, path: &str, line: &str) -> bool {
+    const PUBLIC: &[&str] = &["authdomain", "messagingsenderid"];
+    const INVENTED: &[&str] = &["test", "fake", "dummy", "example", "sample", "mock"];
+    let kind = &kinds().all[secret.kind];
+    let test = globs::is_test(path);
+    let line = line.to_ascii_lowercase();
+    let shown = globs::is_translation(path);
+    let explains = || globs::is_markup(path) && !path.ends_with(".txt") || line.contains("example");
+    match kind.id {
+        // Keys made for tests are committed on purpose.
+        "private-key" => {
+            let name = line.split("-----begin").next().unwrap_or_default();
+            let dev = path.split('/').any(|folder| matches!(folder, "dev" | ".devcontainer"));
+            let file = path.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
+            let sample = ["example", "sample"].iter().any(|word| file.contains(word));
+            test || dev || sample || INVENTED.iter().any(|word| name.contains(word))
+        }
+        // The key of a page that talks to Firebase is in every visitor's hands.
+        "google-api-key" if PUBLIC.iter().any(|word| line.contains(word)) => true,
+        "connection-password" | "connection-string-password" => {
+            test || shown || stands_alone(path) || opens_nothing(&line, secret.word)
+        }
+        "hardcoded-credential" | "assigned-token" | "token-in-settings" => {
+            test || shown
+                || stands_alone(path)
+                || explains()
+                || line.contains("hash")
+                || line.contains("encrypted")
+        }
+        "json-web-token" => test || explains(),
+        // Who wrote the checksum wrong did not get it from where it would be issued.
+        _ if secret.checksum == Some(false) => test || explains(),
+        _ => test && kind.confidence < 90,
+    }
+}
+
+/// Whether a connection string, its password masked, leads nowhere: to this machine, or with a mere
+/// word for a password to a container beside this one or from a comment.
+fn opens_nothing(line: &str, word: bool) -> bool {
+    const HERE: &[&str] = &["localhost", "127.0.0.1", "host.docker.internal"];
+    let mut hosts = line.split("*@").skip(1).map(|rest| {
+        rest.split(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '.' | '-' | '_'))
+            .next()
+            .unwrap_or_default()
+    });
+    let leads_nowhere = |host: &str| HERE.contains(&host) || word && !host.contains('.');
+    word && is_comment(line) || hosts.any(leads_nowhere)
+}
+
+/// Whether a line beside it holds a hexadecimal value as long as this one: a list of digests.
+pub(super) fn is_listed(lines: &Lines<'_>, line: u32, length: usize) -> bool {
+    let digest = |word: &str| word.len() == length && word.bytes().all(|b| b.is_ascii_hexdigit());
+    let holds = |text: &str| text.split(|c: char| !c.is_ascii_alphanumeric()).any(digest);
+    length >= 32
+        && [line.saturating_sub(1), line + 1].iter().filter_map(|n| lines.get(*n)).any(holds)
+}
+
+/// Whether an expression with counted characters stands around: a sample of what a scanner looks
+/// for.
+pub(super) fn beside_its_pattern(lines: &Lines<'_>, line: u32) -> bool {
+    let counted = |text: &str| {
+        let classes = text.split("]{").skip(1);
+        text.contains('[')
+            && classes.into_iter().any(|c| c.starts_with(|d: char| d.is_ascii_digit()))
+    };
+    (line.saturating_sub(4)..=line + 1).filter_map(|n| lines.get(n)).any(counted)
+}
+
+/// Whether what a path holds is set up for one run and gone after it: databases of CI, seeds.
+fn stands_alone(path: &str) -> bool {
+    let path = path.to_ascii_lowercase();
+    let (folders, name) = path.rsplit_once('/').unwrap_or(("", &path));
+    let ci = |folder: &str| {
+        matches!(
+            folder,
+            ".ci"
+                | "ci"
+                | ".github"
+                | ".circleci"
+                | ".devcontainer"
+                | "dev"
+                | "devel"
+                | "development"
+                | "dev-docs"
+        )
+    };
+    let ends = [".example", ".sample", ".dist", ".template", ".tmpl", ".test", ".testing", ".ci"];
+    folders.split('/').any(|folder| ci(folder) || folder.contains("seed"))
+        || name.contains("seeder")
+        || ends.iter().any(|end| name.ends_with(end))
+        || name.starts_with("docker-compose")
+            && ["ci", "test", "dev", "cypress"].iter().any(|w| name.contains(w))
+}

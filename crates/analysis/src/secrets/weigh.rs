@@ -1,0 +1,143 @@
+//! Whether a value looks random enough to be a secret, or is a stand-in for one.
+
+use std::ops::Range;
+
+/// So many characters in order are no chance.
+const COUNTED: usize = 8;
+
+/// What is named so is as long and as random, and secret to nobody.
+pub(super) const NO_SECRETS: &[&str] = &[
+    "version",
+    "commit",
+    "_sha",
+    "_rev",
+    "checksum",
+    "integrity",
+    "sha1",
+    "sha256",
+    "digest",
+    "md5",
+    "public",
+];
+
+/// Shannon entropy in bits per byte.
+pub(super) fn entropy(text: &str) -> f64 {
+    let mut counts = [0_u32; 256];
+    for byte in text.bytes() {
+        counts[usize::from(byte)] += 1;
+    }
+    let total = f64::from(u32::try_from(text.len()).unwrap_or(u32::MAX));
+    let share = |n: &u32| f64::from(*n) / total;
+    counts.iter().filter(|n| **n > 0).map(share).map(|p| -p * p.log2()).sum()
+}
+
+/// Letters and digits both: words, paths and names of keys seldom are.
+pub(super) fn mixed(text: &str) -> bool {
+    digits(text) >= 2 && text.bytes().any(|b| b.is_ascii_alphabetic()) && !text.contains("://")
+}
+
+pub(super) fn digits(text: &str) -> usize {
+    text.bytes().filter(u8::is_ascii_digit).count()
+}
+
+/// Stand-ins, references to a variable, and the vendors' own documentation examples.
+pub(super) fn placeholder(text: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "example",
+        "sample",
+        "dummy",
+        "placeholder",
+        "changeme",
+        "change_me",
+        "change-me",
+        "your_",
+        "your-",
+        "yourpass",
+        "xxxx",
+        "****",
+        "....",
+        "redacted",
+        "insert",
+        "fake",
+        "mock",
+        "notreal",
+        "not_a_real",
+        "test_key",
+        "todo",
+        "0000000",
+        "1234567",
+        "abcdef",
+        "password",
+        "secret_here",
+        "required|",
+        "nullable|",
+        "|string",
+        "process.env",
+        "os.environ",
+        "getenv",
+    ];
+    let low = text.to_ascii_lowercase();
+    let reference = ["${", "{{", "<", "$(", "%(", "%{", "#{", "{", "$", "@", "env."];
+    WORDS.iter().any(|w| low.contains(w))
+        || reference.iter().any(|r| low.starts_with(r))
+        || low.contains("${")
+        || low.contains("{{")
+        || distinct(&low) <= 4
+        || counts_on(&low)
+}
+
+/// Whether a value only says what should stand in its place.
+pub(super) fn is_role(text: &str) -> bool {
+    const ROLES: &[&str] =
+        &["pass", "passwd", "secret", "token", "user", "key", "test", "apikey", "api_key"];
+    ROLES.contains(&text.to_ascii_lowercase().as_str())
+}
+
+/// Whether letters or digits follow each other in their order, as nobody's dice would have it.
+fn counts_on(text: &str) -> bool {
+    let next = |pair: &[u8]| pair[0].is_ascii_alphanumeric() && pair[0] + 1 == pair[1];
+    let pairs: Vec<bool> = text.as_bytes().windows(2).map(next).collect();
+    pairs.windows(COUNTED - 1).any(|run| run.iter().all(|next| *next))
+}
+
+fn distinct(text: &str) -> usize {
+    let mut seen = [false; 256];
+    text.bytes().for_each(|b| seen[usize::from(b)] = true);
+    seen.iter().filter(|s| **s).count()
+}
+
+/// The values of a mapping in YAML, a line each; `range` is where its lines stand in `text`.
+pub(super) fn values(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
+    let mut at = range.start;
+    let mut found = Vec::new();
+    for line in text[range].split_inclusive('\n') {
+        if let Some((name, value)) = line.split_once(':') {
+            let start = at + name.len() + 1;
+            let trimmed = value.trim().trim_matches(['"', '\'']);
+            let start = start + value.find(trimmed).unwrap_or_default();
+            let base64 = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=');
+            if trimmed.len() >= 10 && trimmed.bytes().all(base64) {
+                found.push(start..start + trimmed.len());
+            }
+        }
+        at += line.len();
+    }
+    found
+}
+
+/// Longest part of a name, in bytes, that is looked for before the word that tells a secret.
+const MAX_NAME_PREFIX: usize = 60;
+
+/// Where the name begins that has its telling word at `at`.
+pub(super) fn name_start(text: &str, at: usize) -> usize {
+    let part = |b: &&u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
+    let before = text.as_bytes().get(..at).unwrap_or_default();
+    at - before.iter().rev().take(MAX_NAME_PREFIX).take_while(part).count()
+}
+
+/// Whether a name begins its line, as in settings: after nothing, a dash or a word that sets it.
+pub(super) fn is_setting(text: &str, start: usize) -> bool {
+    let before = text.get(..start).unwrap_or_default();
+    let line = before.rsplit('\n').next().unwrap_or_default().trim();
+    matches!(line, "" | "-" | "export" | "set" | "ENV")
+}
