@@ -139,6 +139,7 @@ impl At<'_> {
             suggestion: None,
             quote: quote(self.line),
             source: Source::Check,
+            flow: Vec::new(),
         }
     }
 }

@@ -15,6 +15,7 @@
 //! | `parse.rs` | a text into a tree, within bounds |
 //! | `rule_cost.rs` | what the regular expressions of a repository's rules may cost |
 //! | `scan.rs` | one walk over one parsed file for all rules |
+//! | `flow/` | values followed from where somebody else decides them to where they do harm |
 //! | `origin.rs` | whether the values that a statement is put together from are its own |
 //! | `examples.rs` | the examples in rule files, tried |
 //! | `secrets.rs`, `secret_kinds.rs` | credentials: found, masked in place |
@@ -28,6 +29,7 @@ pub mod changes;
 pub mod checks;
 pub mod examples;
 mod finding;
+pub mod flow;
 pub mod globs;
 mod language;
 mod lines;
@@ -43,7 +45,7 @@ pub mod sides;
 pub mod suppressions;
 
 pub use finding::{
-    Category, Confidence, Finding, Severity, Side, Source, UnknownWord, assign_fingerprints,
+    Category, Confidence, Finding, FlowStep, Severity, Side, Source, UnknownWord, assign_fingerprints,
 };
 pub use language::Lang;
 pub use lines::{LineSet, Lines};
@@ -96,5 +98,6 @@ pub fn analyse(rules: &Ruleset, source: SourceText<'_>) -> Vec<Finding> {
 pub fn knows(rules: &Ruleset, id: &str) -> bool {
     let secret = id.strip_prefix("secret-").is_some_and(secrets::is_kind);
     let sided = sides::CHECKS.iter().any(|check| check.id == id);
-    rules.contains(id) || checks::IDS.contains(&id) || sided || secret
+    let flow = flow::rules().any(|rule| rule.id == id);
+    rules.contains(id) || checks::IDS.contains(&id) || sided || secret || flow
 }

@@ -10,7 +10,9 @@ use ast_grep_core::Matcher;
 use globset::GlobSet;
 
 use super::{
-    Category, Confidence, Finding, Lang, Lines, RuleError, RuleFile, Severity, SourceText, globs,
+    Category, Confidence, Finding, Lang, Lines, RuleError, RuleFile, Severity, SourceText,
+    flow::Flows,
+    globs,
     parse::Unparsed,
     rule_cost,
     rules::{self, BUILT_IN, InTests},
@@ -127,10 +129,22 @@ impl Ruleset {
         source: SourceText<'_>,
         lines: &Lines<'_>,
     ) -> Result<Vec<Finding>, Unparsed> {
-        let Some(language) = Lang::of(source.path, source.text) else { return Ok(Vec::new()) };
+        self.find(source, lines).map(|found| found.findings)
+    }
+
+    /// As [`Ruleset::try_scan`], with whether bounds were met. Values are followed where the rules
+    /// are those built in.
+    pub(super) fn find(
+        &self,
+        source: SourceText<'_>,
+        lines: &Lines<'_>,
+    ) -> Result<Flows, Unparsed> {
+        let Some(language) = Lang::of(source.path, source.text) else {
+            return Ok(Flows::default());
+        };
         let shared = self.built_in.then(|| built_in(language)).flatten();
         let sets: Vec<_> = shared.into_iter().chain(self.languages.get(&language)).collect();
-        scan::scan(&sets, language, source, lines)
+        scan::scan(&sets, self.built_in, language, source, lines)
     }
 
     /// Whether there is a rule of this name.

@@ -6,6 +6,7 @@ use ast_grep_core::{NodeMatch, matcher::MatcherExt, replacer::Replacer, tree_sit
 use super::{
     Category, Finding, Lang, Lines, Side, Source, SourceText,
     finding::quote,
+    flow::{self, Flows},
     globs,
     lines::is_comment,
     origin,
@@ -17,22 +18,32 @@ use super::{
 /// How long a word is, in bytes, that a comment hardly holds by chance.
 const NAMED: usize = 12;
 
-/// The rules of one language, of those built in and of a repository's own.
+/// The rules of one language, of those built in and of a repository's own; `flows` says whether
+/// values are followed as well, in the same tree.
 pub(super) fn scan(
     sets: &[&LanguageRules],
+    flows: bool,
     language: Lang,
     source: SourceText<'_>,
     lines: &Lines<'_>,
-) -> Result<Vec<Finding>, Unparsed> {
+) -> Result<Flows, Unparsed> {
+    let flows = flows && flow::reads(language);
     let mut findings = Vec::new();
     let test = globs::is_test(source.path);
     let tooling = globs::is_tooling(source.path);
     let wanted: Vec<Vec<bool>> =
         sets.iter().map(|s| s.rules.iter().map(|r| r.wants(source, test)).collect()).collect();
-    if source.touched.is_empty() || !wanted.iter().flatten().any(|w| *w) {
-        return Ok(findings);
+    if source.touched.is_empty() || !flows && !wanted.iter().flatten().any(|w| *w) {
+        return Ok(Flows::default());
     }
     let tree = parse(language, source.text)?;
+    let mut cut_off = false;
+    if flows {
+        let found = flow::find(&tree.root(), language, source, lines);
+        findings = found.findings;
+        findings.iter_mut().filter(|f| decided(f, lines)).for_each(Finding::soften);
+        cut_off = found.cut_off;
+    }
     // A stack of its own: the depth of the text must not become the depth of the program.
     let mut open = vec![tree.root()];
     while let Some(node) = open.pop() {
@@ -63,7 +74,7 @@ pub(super) fn scan(
         }
         open.extend(node.children());
     }
-    Ok(findings)
+    Ok(Flows { findings, cut_off })
 }
 
 /// Whether somebody has thought about it: the line tells another tool to be silent, or what is
@@ -122,6 +133,7 @@ fn finding(
         suggestion: if whole { suggestion(rule, found, source, lines) } else { None },
         quote: quote(lines.get(start_line)?),
         source: Source::Rule,
+        flow: Vec::new(),
     })
 }
 

@@ -165,6 +165,7 @@ pub(super) fn complaint(
         suggestion: None,
         quote: String::new(),
         source: Source::Verdict,
+        flow: Vec::new(),
     }
 }
 

@@ -145,6 +145,7 @@ pub(super) fn finding_at(
         suggestion: None,
         quote: quote(place.lines.get(first).unwrap_or_default()),
         source: Source::Check,
+        flow: Vec::new(),
     }
 }
 
