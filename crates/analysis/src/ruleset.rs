@@ -30,6 +30,8 @@ pub(super) struct CompiledRule {
     pub(super) about_input: bool,
     /// Whether it is about values that are put into a statement or a command.
     pub(super) puts_in: bool,
+    /// The weakness it is an instance of.
+    pub(super) cwe: Option<u32>,
     pub(super) title: String,
     pub(super) body: String,
     pub(super) needs: Vec<String>,
@@ -208,6 +210,7 @@ fn compile(file: &RuleFile, language: Lang) -> Result<Compiled, String> {
         tests: file.tests.unwrap_or(if softened { InTests::Soften } else { InTests::Report }),
         about_input: file.files.is_empty() && matches!(file.cwe, Some(22 | 78 | 89 | 502)),
         puts_in: file.files.is_empty() && matches!(file.cwe, Some(78 | 89)),
+        cwe: file.cwe,
         title: file.title.trim().to_owned(),
         body: format!("{}{cwe}\n\n{}", file.problem.trim(), file.advice.trim()),
         needs: file.needs.clone(),

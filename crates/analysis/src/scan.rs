@@ -38,10 +38,11 @@ pub(super) fn scan(
     }
     let tree = parse(language, source.text)?;
     let mut cut_off = false;
+    let mut followed = Vec::new();
     if flows {
         let found = flow::find(&tree.root(), language, source, lines);
-        findings = found.findings;
-        findings.iter_mut().filter(|f| decided(f, lines)).for_each(Finding::soften);
+        followed = found.findings;
+        followed.iter_mut().filter(|f| decided(f, lines)).for_each(Finding::soften);
         cut_off = found.cut_off;
     }
     // A stack of its own: the depth of the text must not become the depth of the program.
@@ -69,12 +70,21 @@ pub(super) fn scan(
                 {
                     finding.soften();
                 }
+                followed.retain(|flow| !is_same(flow, rule, &finding));
                 findings.push(finding);
             }
         }
         open.extend(node.children());
     }
+    findings.append(&mut followed);
     Ok(Flows { findings, cut_off })
+}
+
+/// Whether a rule found what a flow did.
+fn is_same(flow: &Finding, rule: &CompiledRule, found: &Finding) -> bool {
+    let cwe = flow::rules().find(|known| known.id == flow.rule).map(|known| known.cwe);
+    let inside = (found.start_line..=found.end_line).contains(&flow.start_line);
+    cwe == rule.cwe && inside
 }
 
 /// Whether somebody has thought about it: the line tells another tool to be silent, or what is

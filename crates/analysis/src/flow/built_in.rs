@@ -85,7 +85,9 @@ impl<'t> Run<'_, 't> {
                     made.args.iter().filter_map(|a| named(a.name, &a.value)).collect();
                 let values: Vec<Value> =
                     made.args.iter().filter(|a| a.name.is_none()).map(|a| a.value.clone()).collect();
-                Some(fold::braces(&made.object, &values, &named))
+                let whole = fold::braces(&made.object, &values, &named);
+                self.statement(&whole, made.line);
+                Some(whole)
             }
             ("join", Known::Text(_)) => first.map(|list| joined(list, &made.object)),
             ("join", Known::List(_)) => {

@@ -3,7 +3,7 @@
 use super::{
     fold,
     form::{Call, Expr, Kind},
-    model::{Meaning, Place},
+    model::{Meaning, Place, Reach},
     run::Run,
     value::{Known, Value},
 };
@@ -38,10 +38,10 @@ impl<'t> Run<'_, 't> {
         let args = self.args(call, &object);
         let made = Made { call, object, name, path, args, line };
         self.sinks(&made);
-        if let Some(value) = self.modelled(&made) {
+        if let Some(value) = self.built_in(&made) {
             return value;
         }
-        if let Some(value) = self.built_in(&made) {
+        if let Some(value) = self.modelled(&made) {
             return value;
         }
         match self.resolve(&made, &callee) {
@@ -94,6 +94,7 @@ impl<'t> Run<'_, 't> {
             let Meaning::Sink(sink, places) = meaning else { continue };
             let Some(spec) = model.sinks.get(*sink) else { continue };
             if spec.with.as_deref().is_some_and(|name| !is_on(made, name))
+                || spec.without.as_deref().is_some_and(|name| is_given(made, name))
                 || spec.shell && !runs_shell(made)
             {
                 continue;
@@ -125,9 +126,13 @@ impl<'t> Run<'_, 't> {
                     });
                     value
                 }
-                Meaning::Format => self.formatted(made),
+                Meaning::Format => {
+                    let value = self.formatted(made);
+                    self.statement(&value, made.line);
+                    value
+                }
                 Meaning::Pass => self.through(made),
-                Meaning::Read(_) | Meaning::Sink(..) | Meaning::Set(_) => continue,
+                Meaning::Read(_) | Meaning::Object | Meaning::Sink(..) | Meaning::Set(_) => continue,
             };
             found = Some(value);
             if !matches!(meaning, Meaning::Pass) {
@@ -148,6 +153,11 @@ impl<'t> Run<'_, 't> {
 
     /// The arguments and the receiver, as they come out again.
     fn through(&self, made: &Made<'_, 't>) -> Value {
+        // What is taken out of a container is not the key.
+        let takes_out = matches!(made.name, "get" | "Get" | "fetch" | "dig" | "getOrDefault");
+        if takes_out && !made.object.is_tainted() {
+            return self.result(made);
+        }
         let mut all: Vec<&Value> = made.args.iter().map(|a| &a.value).collect();
         if all.is_empty() || made.object.is_tainted() {
             all.push(&made.object);
@@ -201,10 +211,29 @@ impl<'t> Run<'_, 't> {
         named.iter().find(|at| of(at) == class).copied()
     }
 
+    /// Whether a call makes something of a whole request.
+    fn wraps_request(&self, made: &Made<'_, 't>, name: &str) -> bool {
+        const WORDS: &[&str] = &["request", "param", "header", "body", "wrap", "query", "form"];
+        let model = self.model;
+        let is_request = |value: &Value| {
+            let path = value.path.as_deref().unwrap_or_default();
+            model.meanings(path).any(|m| matches!(m, Meaning::Object))
+        };
+        let named = made.call.new || WORDS.iter().any(|word| name.contains(word));
+        named && made.args.iter().any(|a| is_request(&a.value))
+    }
+
     /// A call of something not known: what goes in may come out.
     pub(super) fn unknown(&mut self, made: &Made<'_, 't>) -> Value {
         let mut value = self.result(made);
-        let low = made.name.to_ascii_lowercase();
+        let low = made.path.rsplit('.').next().unwrap_or(made.name).to_ascii_lowercase();
+        if self.wraps_request(made, &low) {
+            self.taint(&mut value, Reach::Request, made.line, &made.path);
+            value.each(|t| {
+                t.vague = !low.contains("request");
+                true
+            });
+        }
         if looks_up(&low) && !made.object.is_tainted() {
             return value;
         }
@@ -212,12 +241,19 @@ impl<'t> Run<'_, 't> {
         let mut passed = Value::default();
         made.args.iter().for_each(|a| passed.take(&a.value));
         let clean = super::shape::cleaned_by(&low);
+        let vouched = ["safe", "valid", "trusted", "clean"].iter().any(|word| low.contains(word));
         passed.each(|t| {
             t.step(made.line, &format!("through `{}`", made.path));
             t.vague |= clean == 0;
             true
         });
         value.take(&passed);
+        if vouched {
+            value.each(|t| {
+                t.weak = true;
+                true
+            });
+        }
         if clean != 0 {
             value.each(|t| {
                 t.clean |= clean;
@@ -232,9 +268,10 @@ impl<'t> Run<'_, 't> {
 fn looks_up(name: &str) -> bool {
     const WORDS: &[&str] = &[
         "find", "load", "fetch", "select", "exists", "lookup", "query", "count", "authenticate",
-        "where", "filter_by", "login", "verify", "compare", "is_", "has_", "check",
+        "where", "filter_by", "login", "verify", "compare", "is_", "has_", "check", "search", "xpath",
+        "execute", "result", "send", "log",
     ];
-    const WHOLE: &[&str] = &["first", "one", "all", "save", "delete", "create", "update", "log"];
+    const WHOLE: &[&str] = &["first", "one", "all", "save", "delete", "create", "update"];
     WORDS.iter().any(|word| name.starts_with(word))
         || WHOLE.contains(&name)
         || name.starts_with("get") && name.contains("by")
@@ -257,6 +294,11 @@ fn placed<'m>(made: &'m Made<'_, '_>, place: &Place) -> Vec<&'m Value> {
             given.into_iter().chain(optional).collect()
         }
     }
+}
+
+/// Whether there is an argument or an option of this name.
+fn is_given(made: &Made<'_, '_>, name: &str) -> bool {
+    !placed(made, &Place::Named(name.to_owned())).is_empty()
 }
 
 /// Whether an argument or an option of this name is true.

@@ -29,6 +29,27 @@ impl<'t> Env<'t> {
         }
     }
 
+    /// Every variable of the function that comes from the same places is checked by a check of
+    /// `value`.
+    pub(super) fn weaken(&mut self, value: &Value) {
+        let from = |v: &Value| {
+            v.taints().iter().any(|t| value.taints().iter().any(|o| o.origin == t.origin))
+        };
+        let mut weak: Layer<'t> = Layer::new();
+        for layer in &self.layers {
+            for (name, value) in layer.iter().filter(|(_, v)| from(v)) {
+                weak.insert(name, value.clone());
+            }
+        }
+        for (name, mut value) in weak {
+            value.each(|t| {
+                t.weak = true;
+                true
+            });
+            self.set(name, value);
+        }
+    }
+
     pub(super) fn push(&mut self) {
         self.layers.push(Layer::new());
     }

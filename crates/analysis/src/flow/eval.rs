@@ -14,7 +14,7 @@ use super::{
 const HOST: &[&str] = &[
     "window", "document", "process", "console", "module", "exports", "require", "global", "self",
     "navigator", "event", "super", "cls", "this", "NaN", "Infinity", "arguments", "app", "db",
-    "root", "name", "_", "__dirname", "__filename", "settings", "config", "conf",
+    "root", "_", "__dirname", "__filename", "settings", "config", "conf",
 ];
 
 impl<'t> Run<'_, 't> {
@@ -32,7 +32,9 @@ impl<'t> Run<'_, 't> {
             Kind::Literal => Value::default(),
             Kind::Join(parts) => {
                 let parts: Vec<Value> = parts.iter().map(|p| self.eval(p)).collect();
-                fold::put_together(&parts)
+                let whole = fold::put_together(&parts);
+                self.statement(&whole, expr.line);
+                whole
             }
             Kind::Member(object, name) => {
                 let object = self.object(object);
@@ -174,9 +176,9 @@ impl<'t> Run<'_, 't> {
 
     /// Adds a source of this reach.
     pub(super) fn taint(&mut self, value: &mut Value, reach: Reach, line: u32, label: &str) {
-        let found = self.sources.iter().position(|s| s.reach == reach && s.label == label);
+        let found = self.sources.iter().position(|s| (s.line, s.label.as_str()) == (line, label));
         let at = found.unwrap_or_else(|| {
-            self.sources.push(Source { reach, label: label.to_owned() });
+            self.sources.push(Source { reach, label: label.to_owned(), line });
             self.sources.len() - 1
         });
         let note = match reach {
@@ -246,7 +248,11 @@ impl<'t> Run<'_, 't> {
                 Some(false) => a,
                 None => Value { path: b.path.clone(), ..b.bare() },
             },
-            Op::Rem if a.known_text().is_some() || a.is_tainted() => fold::percent(&a, &b),
+            Op::Rem if a.known_text().is_some() || a.is_tainted() => {
+                let whole = fold::percent(&a, &b);
+                self.statement(&whole, left.line);
+                whole
+            }
             Op::Push => {
                 let mut sum = a.clone();
                 sum.take(&b);

@@ -158,6 +158,11 @@ pub(super) fn compute(op: Op, a: &Value, b: &Value) -> Value {
             return Value::of(known);
         }
     }
+    if op == Op::Div && (a.is_tainted() || b.is_tainted()) {
+        // Paths are put together so.
+        let whole = vague_text(&[a.clone(), b.clone()]);
+        return Value { path: a.path.clone(), ..whole };
+    }
     let held = match op {
         Op::Eq => equal(a, b),
         Op::Ne => equal(a, b).map(|held| !held),

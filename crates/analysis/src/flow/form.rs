@@ -173,6 +173,8 @@ pub(super) struct Function<'t> {
 #[derive(Debug)]
 pub(super) struct Class<'t> {
     pub(super) name: &'t str,
+    /// How it is declared, up to its body.
+    pub(super) head: &'t str,
     pub(super) fields: Vec<Stmt<'t>>,
 }
 

@@ -184,6 +184,8 @@ impl<'t> Run<'_, 't> {
             let (Mark::Fixed(name) | Mark::Checked(name)) = mark;
             let Some(value) = self.env.get(name).filter(|v| v.is_tainted()) else { continue };
             let mut value = value.clone();
+            // What was checked may be a part of another value, or made from it.
+            self.env.weaken(&value);
             if matches!(mark, Mark::Fixed(_)) {
                 value = value.cleaned();
             }
@@ -207,7 +209,7 @@ fn root<'t>(expr: &Expr<'t>) -> Option<&'t str> {
         Kind::Member(object, _) => root(object),
         Kind::Call(call) => match &call.callee.kind {
             Kind::Member(object, _) if call.args.is_empty() => root(object),
-            _ => None,
+            _ => call.args.first().and_then(|arg| root(&arg.value)),
         },
         _ => None,
     }

@@ -339,7 +339,9 @@ impl<'t> Lowering<'t> {
         let name = self.field(node, name, 0).map_or("", |n| self.source(n));
         self.marks.clear();
         let index = self.unit.classes.len();
-        self.unit.classes.push(Class { name, fields: Vec::new() });
+        let before = self.field(node, body, 1).map_or(node.end_byte(), |b| b.start_byte());
+        let head = self.text.get(node.start_byte()..before).unwrap_or_default();
+        self.unit.classes.push(Class { name, head, fields: Vec::new() });
         let outer = self.class.replace(index);
         let inside = std::mem::take(&mut self.inside);
         let mut all = match self.field(node, body, 1) {

@@ -32,6 +32,8 @@ mod report;
 mod run;
 mod shape;
 mod summary;
+#[cfg(test)]
+mod tests;
 mod value;
 
 use crate::{Finding, Lang, Lines, SourceText, parse::Tree};

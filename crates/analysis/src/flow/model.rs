@@ -59,6 +59,9 @@ struct SourceData {
     /// Marks on a function all of whose parameters are.
     #[serde(default)]
     handlers: Vec<String>,
+    /// What a request as a whole is called; what wraps it gives parts of it.
+    #[serde(default)]
+    objects: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -81,6 +84,12 @@ struct SinkData {
     /// An argument or an option of this name is true.
     #[serde(default)]
     with: Option<String>,
+    /// An option of this name takes the harm away.
+    #[serde(default)]
+    without: Option<String>,
+    /// It takes a part of a statement: what is put in is not a whole one.
+    #[serde(default)]
+    fragment: bool,
     /// The arguments start a shell and give it something to run.
     #[serde(default)]
     shell: bool,
@@ -148,6 +157,8 @@ pub(super) struct Sink {
     pub(super) with: Option<String>,
     pub(super) from: Option<Reach>,
     pub(super) shell: bool,
+    pub(super) without: Option<String>,
+    pub(super) fragment: bool,
 }
 
 /// What a name means.
@@ -155,6 +166,8 @@ pub(super) struct Sink {
 pub(super) enum Meaning {
     Read(Reach),
     Gives(Reach),
+    /// A request as a whole.
+    Object,
     Sink(usize, Vec<Place>),
     Set(usize),
     Clean(Harms),
@@ -230,6 +243,7 @@ impl Model {
             let reach = source.reach;
             source.reads.iter().for_each(|p| self.name(p, &Meaning::Read(reach)));
             source.calls.iter().for_each(|p| self.name(p, &Meaning::Gives(reach)));
+            source.objects.iter().for_each(|p| self.name(p, &Meaning::Object));
             self.marks.extend(source.marks.into_iter().map(|m| (m, reach)));
             self.handlers.extend(source.handlers.into_iter().map(|m| (m, reach)));
         }
@@ -269,6 +283,8 @@ impl Model {
             with: data.with,
             from: data.from,
             shell: data.shell,
+            without: data.without,
+            fragment: data.fragment,
         });
     }
 
@@ -294,6 +310,7 @@ fn matches(pattern: &str, path: &str) -> bool {
         return whole == path;
     }
     match path.strip_suffix(pattern) {
+        _ if path == pattern => true,
         Some(before) => {
             before.is_empty() && !pattern.starts_with('.')
                 || before.ends_with(['.', '/'])

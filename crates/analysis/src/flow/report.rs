@@ -58,7 +58,13 @@ pub(super) fn findings(
     lines: &Lines<'_>,
 ) -> Vec<Finding> {
     let mut best: Vec<(&Hit, u8)> = Vec::new();
-    for hit in &followed.hits {
+    // A statement whose use is known is reported there.
+    let used = |hit: &Hit| {
+        let same = |h: &&Hit| (h.harm, h.origin) == (hit.harm, hit.origin);
+        let first = followed.hits.iter().filter(same).min_by_key(|h| (h.text_only, h.line));
+        hit.text_only && first.is_some_and(|first| !std::ptr::eq(first, hit))
+    };
+    for hit in followed.hits.iter().filter(|hit| !used(hit)) {
         let Some(harm) = model::harms().get(hit.harm) else { continue };
         if anchor(hit, source).is_none() {
             continue;

@@ -25,6 +25,7 @@ const MAX_STEPS: u32 = 400_000;
 pub(super) struct Source {
     pub(super) reach: Reach,
     pub(super) label: String,
+    pub(super) line: u32,
 }
 
 /// A value that reaches a sink.
@@ -37,6 +38,8 @@ pub(super) struct Hit {
     pub(super) sink: String,
     pub(super) weak: bool,
     pub(super) vague: bool,
+    /// Whether it is the text of a statement, which may be used anywhere.
+    pub(super) text_only: bool,
 }
 
 /// What a function gives and does, as far as its parameters decide it.
@@ -57,7 +60,9 @@ pub(super) enum State {
 
 /// A function being followed.
 #[derive(Debug, Default)]
-pub(super) struct Frame {
+pub(super) struct Frame<'t> {
+    /// What branches set that left the loop.
+    pub(super) left: Vec<Layer<'t>>,
     pub(super) function: Option<usize>,
     pub(super) class: Option<usize>,
     pub(super) gives: Option<Value>,
@@ -91,7 +96,7 @@ pub(super) struct Run<'u, 't> {
     pub(super) language: &'static str,
     pub(super) env: Env<'t>,
     pub(super) states: Vec<State>,
-    pub(super) frames: Vec<Frame>,
+    pub(super) frames: Vec<Frame<'t>>,
     pub(super) hits: Vec<Hit>,
     pub(super) sources: Vec<Source>,
     pub(super) by_name: HashMap<&'t str, Vec<usize>>,
@@ -148,7 +153,7 @@ impl<'t> Run<'_, 't> {
         self.steps > 0
     }
 
-    pub(super) fn frame(&mut self) -> &mut Frame {
+    pub(super) fn frame(&mut self) -> &mut Frame<'t> {
         if self.frames.is_empty() {
             self.frames.push(Frame::default());
         }
@@ -279,8 +284,14 @@ impl<'t> Run<'_, 't> {
     fn after(&mut self, one: (Next, Layer<'t>), other: (Next, Layer<'t>)) -> Next {
         match (one.0, other.0) {
             (Next::Goes, Next::Goes) => self.env.either(one.1, other.1),
-            (Next::Goes, _) => self.env.must(one.1),
-            (_, Next::Goes) => self.env.must(other.1),
+            (Next::Goes, next) => {
+                self.left(next, other.1);
+                self.env.must(one.1);
+            }
+            (next, Next::Goes) => {
+                self.left(next, one.1);
+                self.env.must(other.1);
+            }
             // A loop that is left goes on behind it, with what was set.
             (Next::Leaves, _) | (_, Next::Leaves) => {
                 self.env.either(one.1, other.1);
@@ -289,6 +300,13 @@ impl<'t> Run<'_, 't> {
             (Next::Ends, Next::Ends) => return Next::Ends,
         }
         Next::Goes
+    }
+
+    /// What a branch set that leaves the loop holds behind the loop.
+    fn left(&mut self, next: Next, layer: Layer<'t>) {
+        if next == Next::Leaves {
+            self.frame().left.push(layer);
+        }
     }
 
     /// The body twice, so that what it sets at its end is known at its start; inner loops, which run
@@ -313,8 +331,10 @@ impl<'t> Run<'_, 't> {
             let body = self.env.pop();
             self.env.may(body);
         }
-        let frame = self.frame();
-        frame.loops = frame.loops.saturating_sub(1);
+        self.frame().loops -= 1;
+        for layer in std::mem::take(&mut self.frame().left) {
+            self.env.may(layer);
+        }
     }
 
     fn switch(&mut self, subject: &Expr<'t>, cases: &[Case<'t>]) -> Next {

@@ -20,12 +20,21 @@ impl<'t> Run<'_, 't> {
             return;
         }
         let Some(harm) = harms().get(spec.harm) else { return };
+        let value = match &value.known {
+            Known::Map(_) if harm.id == "cross-site-scripting" => return,
+            Known::List(parts) if harm.id == "cross-site-scripting" => {
+                parts.first().unwrap_or(value)
+            }
+            _ => value,
+        };
         for taint in value.taints() {
             let reach = self.reach(taint.origin);
             if taint.clean & (1 << spec.harm) != 0
                 || reach < spec.from.unwrap_or(harm.from)
                 || harm.composed && reach < Reach::Request && !taint.composed
-                || !does_harm(&harm.id, value, taint, reach)
+                || harm.id == "sql-injection" && self.is_own_sql(taint.origin)
+                || !(spec.fragment && reach == Reach::Request)
+                    && !does_harm(&harm.id, value, taint, reach)
             {
                 continue;
             }
@@ -37,8 +46,60 @@ impl<'t> Run<'_, 't> {
                 sink: callee.to_owned(),
                 weak: taint.weak,
                 vague: taint.vague,
+                text_only: false,
             });
         }
+    }
+
+    /// Reports the text of a statement with a value from outside in quotes, wherever it is used.
+    pub(super) fn statement(&mut self, value: &Value, line: u32) {
+        let Some(text) = value.known_text().filter(|_| value.is_tainted()) else { return };
+        if !text.contains("'\u{2}") && !text.contains("'%\u{2}") {
+            return;
+        }
+        let upper = text.to_ascii_uppercase();
+        let whole = [("SELECT ", "FROM"), ("INSERT ", "INTO"), ("UPDATE ", "SET"), ("DELETE ", "FROM")];
+        let start = upper.trim_start();
+        let is_whole = |(verb, then): &(&str, &str)| start.starts_with(verb) && start.contains(then);
+        let Some(harm) = harms().iter().position(|h| h.id == "sql-injection") else { return };
+        if !whole.iter().any(is_whole) || !holds_value(&upper) {
+            return;
+        }
+        for taint in value.taints().iter().filter(|t| t.clean & (1 << harm) == 0) {
+            if self.reach(taint.origin) < Reach::Parameter || self.is_own_sql(taint.origin) {
+                continue;
+            }
+            self.hit(Hit {
+                harm,
+                origin: taint.origin,
+                way: taint.way(),
+                line,
+                sink: "an SQL statement".to_owned(),
+                weak: taint.weak,
+                vague: taint.vague,
+                text_only: true,
+            });
+        }
+    }
+
+    /// Whether a parameter is, by its name, a part of SQL that the caller wrote.
+    fn is_own_sql(&self, origin: Origin) -> bool {
+        const WORDS: &[&str] = &[
+            "table", "tbl", "column", "placeholder", "schema", "clause", "field", "where", "prefix",
+            "sql", "condition", "marks", "order", "index", "suffix", "database", "dbname",
+        ];
+        let name = match origin {
+            Origin::Param(at, number) => {
+                let param = self.unit.functions.get(at).and_then(|f| f.params.get(number));
+                param.and_then(|p| p.target.name()).unwrap_or_default()
+            }
+            Origin::Source(at) => match self.sources.get(at) {
+                Some(source) if source.reach == Reach::Parameter => source.label.as_str(),
+                _ => return false,
+            },
+        };
+        let name = name.to_ascii_lowercase();
+        WORDS.iter().any(|word| name.contains(word))
     }
 
     /// How far somebody else decides what comes from there.
@@ -177,6 +238,9 @@ pub(super) fn cleaned_by(name: &str) -> Harms {
     }
     if has(&["url", "uri"]) && has(&["escape", "encode", "quote"]) {
         clean |= bit("request-forgery") | bit("open-redirect") | bit("header-injection");
+    }
+    if name.ends_with("_path") || name.ends_with("_url") {
+        clean |= bit("open-redirect") | bit("request-forgery");
     }
     if has(&["quote", "escapesql", "escape_sql", "escape_string", "escapestring"]) {
         clean |= bit("sql-injection") | bit("shell-injection");

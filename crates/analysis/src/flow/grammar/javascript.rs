@@ -41,7 +41,7 @@ pub(super) const GRAMMAR: Grammar = Grammar {
         ("decorator", X::Stmts(decorator)),
         ("assignment_expression", X::Assign("left", "right")),
         ("augmented_assignment_expression", X::Add("left", "right")),
-        ("call_expression", X::Call("function", "arguments")),
+        ("call_expression", X::Expr(call)),
         ("new_expression", X::New("constructor", "arguments")),
         ("arguments", X::Args),
         ("member_expression", X::Member("object", "property")),
@@ -105,6 +105,19 @@ pub(super) const GRAMMAR: Grammar = Grammar {
 
 fn decorator<'t>(lowering: &mut Lowering<'t>, node: Node<'t>, _: &mut Vec<Stmt<'t>>) {
     lowering.mark(node);
+}
+
+/// A call; a tag gets the values of its template beside the text, and is no text itself.
+fn call<'t>(lowering: &mut Lowering<'t>, node: Node<'t>) -> Expr<'t> {
+    let args = node.child_by_field_name("arguments");
+    if let Some(template) = args.filter(|n| n.kind() == "template_string") {
+        let parts = lowering.parts(template).into_iter().map(|n| lowering.expr(n)).collect();
+        return Expr { line: line(node), kind: Kind::Seq(parts) };
+    }
+    let callee = lowering.field_expr(node, "function", 0);
+    let args = lowering.args(args);
+    let call = Call { callee, args, new: false };
+    Expr { line: line(node), kind: Kind::Call(Box::new(call)) }
 }
 
 /// `for (start; condition; step) body`.
