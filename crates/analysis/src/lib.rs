@@ -71,14 +71,17 @@ pub struct Examined {
     pub findings: Vec<Finding>,
     /// Why no rule looked at it, when none did for the text's own sake.
     pub skipped: Option<String>,
+    /// What was not done to the end, for the bounds of the analysis.
+    pub cut_off: Option<String>,
 }
 
 /// Runs every analyser of every category over one text.
 pub fn examine(rules: &Ruleset, source: SourceText<'_>) -> Examined {
     let lines = Lines::new(source.text);
-    let scanned = rules.try_scan(source, &lines);
+    let scanned = rules.find(source, &lines);
     let skipped = scanned.as_ref().err().map(ToString::to_string);
-    let mut findings = scanned.unwrap_or_default();
+    let flow::Flows { mut findings, cut_off } = scanned.unwrap_or_default();
+    let cut_off = cut_off.then(|| "values were not followed to the end of it".to_owned());
     findings.extend(checks::text(source, &lines));
     findings.extend(changes::switched_off(source, &lines));
     if skipped.is_none() {
@@ -86,7 +89,7 @@ pub fn examine(rules: &Ruleset, source: SourceText<'_>) -> Examined {
     }
     findings.sort_by(|a, b| (a.start_line, &a.rule).cmp(&(b.start_line, &b.rule)));
     assign_fingerprints(&mut findings);
-    Examined { findings, skipped }
+    Examined { findings, skipped, cut_off }
 }
 
 /// The findings of [`examine`].

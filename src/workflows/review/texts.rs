@@ -246,6 +246,7 @@ fn read(file: &FileChange, sides: Sides, limits: &Limits, rules: &Ruleset) -> Re
         let examined = examine(rules, source);
         reading.findings.extend(examined.findings);
         reading.skipped = examined.skipped;
+        reading.note = reading.note.or(examined.cut_off);
         reading.locks = changes::locks_of(source, &Lines::new(source.text));
         let base = match sides.base {
             Some(Content::Text { text, .. }) => secrets::mask(text).text,

@@ -271,10 +271,14 @@ fn looks_up(name: &str) -> bool {
         "where", "filter_by", "login", "verify", "compare", "is_", "has_", "check", "search", "xpath",
         "execute", "result", "send", "log",
     ];
+    // What is got by these names is a part of what is passed.
+    const FROM_REQUEST: &[&str] = &[
+        "param", "header", "cookie", "query", "value", "body", "text", "string", "path", "name", "bytes",
+    ];
     const WHOLE: &[&str] = &["first", "one", "all", "save", "delete", "create", "update"];
     WORDS.iter().any(|word| name.starts_with(word))
         || WHOLE.contains(&name)
-        || name.starts_with("get") && name.contains("by")
+        || name.starts_with("get") && !FROM_REQUEST.iter().any(|word| name.contains(word))
 }
 
 /// The arguments that a place stands for.

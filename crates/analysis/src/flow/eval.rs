@@ -43,7 +43,13 @@ impl<'t> Run<'_, 't> {
             Kind::Index(object, index) => {
                 let object = self.object(object);
                 let index = self.eval(index);
-                fold::element(&object, &index)
+                let mut element = fold::element(&object, &index);
+                // An element that is a source by its key.
+                if let Some(key) = index.constant().filter(|_| !element.is_tainted()) {
+                    let path = object.path.as_deref().unwrap_or_default();
+                    self.source(&mut element, &format!("{path}[{key}]"), expr.line);
+                }
+                element
             }
             Kind::Call(call) => self.call(call, expr.line),
             Kind::Function(at) => {
@@ -124,9 +130,10 @@ impl<'t> Run<'_, 't> {
     /// What a member of a value is.
     pub(super) fn member(&mut self, object: &Value, name: &str, line: u32) -> Value {
         if let Known::Map(fields) = &object.known
-            && let Some(value) = fields.get(name)
+            && (fields.contains_key(name) || !whole(name))
         {
-            return value.clone();
+            let rest = || fold::element(object, &Value::text(name));
+            return fields.get(name).cloned().unwrap_or_else(rest);
         }
         let path = object.path.as_deref().unwrap_or_default();
         let mut value = object.bare();
@@ -370,6 +377,12 @@ impl<'t> Run<'_, 't> {
             _ => {}
         }
     }
+}
+
+/// Whether a member of this name stands for all of a container.
+fn whole(name: &str) -> bool {
+    const NAMES: &[&str] = &["values", "keys", "items", "entries", "first", "last", "rest", "each"];
+    NAMES.contains(&name) || name.starts_with("to_") || name.starts_with("to")
 }
 
 /// What a target is called, for people.

@@ -48,6 +48,10 @@ pub(super) struct Flows {
     pub(super) cut_off: bool,
 }
 
+/// The languages values are followed in, by name.
+pub const LANGUAGES: &[&str] =
+    &["Python", "JavaScript", "TypeScript", "Tsx", "Java", "Go", "Php", "Ruby", "CSharp"];
+
 /// Whether values are followed in this language.
 pub(super) fn reads(language: Lang) -> bool {
     grammar::of(language).is_some()

@@ -237,6 +237,13 @@ pub fn examples() -> Result<Vec<(&'static str, Vec<Example>)>, String> {
     MODELS.iter().map(read).collect()
 }
 
+/// The texts in which a flow of this kind is found, or the others.
+pub fn examples_of(harm: &str, bad: bool) -> Vec<String> {
+    let all = examples().unwrap_or_default();
+    let of_harm = all.into_iter().flat_map(|(_, all)| all).filter(|e| e.harm == harm);
+    of_harm.flat_map(|e| if bad { e.bad } else { e.good }).collect()
+}
+
 impl Model {
     fn add(&mut self, data: ModelData) {
         for source in data.sources {

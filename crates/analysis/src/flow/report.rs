@@ -15,7 +15,7 @@ const FROM_PARAMETER: u8 = 60;
 /// The same where the source is the surroundings, or the function is nobody else's.
 const FROM_NEAR: u8 = 40;
 /// What passing through something unknown takes off.
-const VAGUE: u8 = 20;
+const VAGUE: u8 = 30;
 /// Steps shown of one way.
 const MAX_SHOWN: usize = 12;
 /// Characters shown of one step.
@@ -36,6 +36,8 @@ pub struct FlowRule {
     pub cwe: u32,
     /// How much it matters.
     pub severity: Severity,
+    /// How sure a flow from a request is.
+    pub confidence: Confidence,
 }
 
 /// Every kind of flow that is reported.
@@ -47,6 +49,7 @@ pub fn rules() -> impl Iterator<Item = FlowRule> {
         advice: harm.advice.trim(),
         cwe: harm.cwe,
         severity: harm.severity,
+        confidence: harm.confidence,
     })
 }
 

@@ -130,7 +130,7 @@ impl<'t> Run<'_, 't> {
 fn does_harm(harm: &str, value: &Value, taint: &Taint, reach: Reach) -> bool {
     let text = value.known_text();
     match harm {
-        "sql-injection" => sql(text, reach),
+        "sql-injection" => sql(text, reach, taint.vague),
         "open-redirect" => address(text, true),
         "request-forgery" => address(text, false),
         "cross-site-scripting" => reach == Reach::Request && (!taint.vague || has_markup(text)),
@@ -166,17 +166,17 @@ fn address(text: Option<&str>, local: bool) -> bool {
 
 /// Whether a statement is one, and what is put in stands for a value rather than for a name. From a
 /// request a name does harm as well.
-fn sql(text: Option<&str>, reach: Reach) -> bool {
-    let Some(text) = text else { return reach == Reach::Request };
+fn sql(text: Option<&str>, reach: Reach, vague: bool) -> bool {
+    let Some(text) = text else { return reach == Reach::Request && !vague };
     let upper = text.to_ascii_uppercase();
     let words = upper.contains(|c: char| c.is_ascii_alphabetic());
     if !words {
         return reach == Reach::Request;
     }
-    is_statement(&upper) && (reach == Reach::Request || holds_value(&upper))
+    is_statement(&upper, reach) && (reach == Reach::Request || holds_value(&upper))
 }
 
-fn is_statement(upper: &str) -> bool {
+fn is_statement(upper: &str, reach: Reach) -> bool {
     const STARTS: &[&str] = &[
         "SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "CREATE", "DROP", "ALTER", "EXEC", "CALL",
         "WITH", "MERGE", "TRUNCATE", "GRANT", "FROM ", "{CALL", "{ CALL", "(SELECT", "SHOW", "USE ",
@@ -184,7 +184,7 @@ fn is_statement(upper: &str) -> bool {
     const INSIDE: &[&str] =
         &[" WHERE ", " FROM ", " LIKE ", " VALUES", "ORDER BY ", " AND ", " OR ", " IN (", " SET "];
     let start = upper.trim_start_matches(|c: char| c.is_whitespace() || c == HOLE);
-    let compares = start.contains([HOLE, TAINTED]) && (start.contains("='") || start.contains("= "));
+    let compares = reach == Reach::Request && (start.contains("='") || start.contains("= "));
     STARTS.iter().any(|word| start.starts_with(word))
         || INSIDE.iter().any(|word| upper.contains(word))
         || compares
