@@ -2,8 +2,8 @@
 
 use fastrand::Rng;
 use verdict::analysis::{
-    flow::model,
     Lang,
+    flow::model,
     rules::{self, BUILT_IN},
 };
 

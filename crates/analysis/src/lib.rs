@@ -45,7 +45,8 @@ pub mod sides;
 pub mod suppressions;
 
 pub use finding::{
-    Category, Confidence, Finding, FlowStep, Severity, Side, Source, UnknownWord, assign_fingerprints,
+    Category, Confidence, Finding, FlowStep, Severity, Side, Source, UnknownWord,
+    assign_fingerprints,
 };
 pub use language::Lang;
 pub use lines::{LineSet, Lines};

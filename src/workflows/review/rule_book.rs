@@ -87,7 +87,8 @@ impl RuleBook {
     /// Every rule and every check of both sides, by name.
     pub fn list(&self) -> Vec<RuleInfo> {
         let rules = self.rules.iter().map(|(rule, file)| info(rule, file.clone()));
-        let mut all: Vec<RuleInfo> = rules.chain(CHECKS.iter().map(check)).chain(flow::rules().map(flowing)).collect();
+        let mut all: Vec<RuleInfo> =
+            rules.chain(CHECKS.iter().map(check)).chain(flow::rules().map(flowing)).collect();
         all.sort_by(|a, b| a.id.cmp(&b.id));
         all
     }

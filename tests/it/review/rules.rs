@@ -45,7 +45,8 @@ fn every_rule_file_is_listed() {
     let id = |file: &'static str| file.rsplit('/').next().unwrap().trim_end_matches(".yml");
     let checks = sides::CHECKS.iter().map(|check| check.id);
     let flows = flow::rules().map(|rule| rule.id);
-    let ids: BTreeSet<&str> = rules::BUILT_IN.iter().map(|(f, _)| id(f)).chain(checks).chain(flows).collect();
+    let ids: BTreeSet<&str> =
+        rules::BUILT_IN.iter().map(|(f, _)| id(f)).chain(checks).chain(flows).collect();
     assert_eq!(told, ids, "docs/rules.md lists the rules");
 }
 

@@ -60,11 +60,10 @@ impl<'t> Run<'_, 't> {
                 let single = first.map(|key| fold::element(&made.object, key));
                 whole.or(single)
             }
-            ("get" | "charAt" | "elementAt" | "ElementAt" | "at", Known::List(_) | Known::Text(_))
-                if number =>
-            {
-                first.map(|index| fold::element(&made.object, index))
-            }
+            (
+                "get" | "charAt" | "elementAt" | "ElementAt" | "at",
+                Known::List(_) | Known::Text(_),
+            ) if number => first.map(|index| fold::element(&made.object, index)),
             ("pop" | "shift" | "remove" | "removeFirst" | "RemoveAt", Known::List(list)) => {
                 let front = matches!(made.name, "shift" | "removeFirst");
                 let last = list.len().checked_sub(1)?;
@@ -83,8 +82,12 @@ impl<'t> Run<'_, 't> {
                 let named = |name: Option<&'t str>, value: &Value| Some((name?, value.clone()));
                 let named: Vec<_> =
                     made.args.iter().filter_map(|a| named(a.name, &a.value)).collect();
-                let values: Vec<Value> =
-                    made.args.iter().filter(|a| a.name.is_none()).map(|a| a.value.clone()).collect();
+                let values: Vec<Value> = made
+                    .args
+                    .iter()
+                    .filter(|a| a.name.is_none())
+                    .map(|a| a.value.clone())
+                    .collect();
                 let whole = fold::braces(&made.object, &values, &named);
                 self.statement(&whole, made.line);
                 Some(whole)

@@ -101,7 +101,7 @@ impl<'t> Run<'_, 't> {
             }
             for place in places {
                 for value in placed(made, place) {
-                    self.check(*sink, value, made.line, &made.path);
+                    self.check(*sink, value, (made.line, made.call.end), &made.path);
                 }
             }
         }
@@ -132,7 +132,9 @@ impl<'t> Run<'_, 't> {
                     value
                 }
                 Meaning::Pass => self.through(made),
-                Meaning::Read(_) | Meaning::Object | Meaning::Sink(..) | Meaning::Set(_) => continue,
+                Meaning::Read(_) | Meaning::Object | Meaning::Sink(..) | Meaning::Set(_) => {
+                    continue;
+                }
             };
             found = Some(value);
             if !matches!(meaning, Meaning::Pass) {
@@ -267,13 +269,34 @@ impl<'t> Run<'_, 't> {
 /// Whether a call of this name looks something up: what comes out is not what went in.
 fn looks_up(name: &str) -> bool {
     const WORDS: &[&str] = &[
-        "find", "load", "fetch", "select", "exists", "lookup", "query", "count", "authenticate",
-        "where", "filter_by", "login", "verify", "compare", "is_", "has_", "check", "search", "xpath",
-        "execute", "result", "send", "log",
+        "find",
+        "load",
+        "fetch",
+        "select",
+        "exists",
+        "lookup",
+        "query",
+        "count",
+        "authenticate",
+        "where",
+        "filter_by",
+        "login",
+        "verify",
+        "compare",
+        "is_",
+        "has_",
+        "check",
+        "search",
+        "xpath",
+        "execute",
+        "result",
+        "send",
+        "log",
     ];
     // What is got by these names is a part of what is passed.
     const FROM_REQUEST: &[&str] = &[
-        "param", "header", "cookie", "query", "value", "body", "text", "string", "path", "name", "bytes",
+        "param", "header", "cookie", "query", "value", "body", "text", "string", "path", "name",
+        "bytes",
     ];
     const WHOLE: &[&str] = &["first", "one", "all", "save", "delete", "create", "update"];
     WORDS.iter().any(|word| name.starts_with(word))

@@ -12,9 +12,32 @@ use super::{
 
 /// Names that languages and hosts define.
 const HOST: &[&str] = &[
-    "window", "document", "process", "console", "module", "exports", "require", "global", "self",
-    "navigator", "event", "super", "cls", "this", "NaN", "Infinity", "arguments", "app", "db",
-    "root", "_", "__dirname", "__filename", "settings", "config", "conf",
+    "window",
+    "document",
+    "process",
+    "console",
+    "module",
+    "exports",
+    "require",
+    "global",
+    "self",
+    "navigator",
+    "event",
+    "super",
+    "cls",
+    "this",
+    "NaN",
+    "Infinity",
+    "arguments",
+    "app",
+    "db",
+    "root",
+    "_",
+    "__dirname",
+    "__filename",
+    "settings",
+    "config",
+    "conf",
 ];
 
 impl<'t> Run<'_, 't> {
@@ -53,7 +76,11 @@ impl<'t> Run<'_, 't> {
             }
             Kind::Call(call) => self.call(call, expr.line),
             Kind::Function(at) => {
-                self.function(*at, None);
+                let function = self.unit.functions.get(*at);
+                // What has a name is followed when all of the file is known.
+                if function.is_some_and(|f| f.name.is_empty() || f.nested) {
+                    self.function(*at, None);
+                }
                 Value::of(Known::Function(*at))
             }
             Kind::Assign(assign) => self.assign(assign),
@@ -65,9 +92,7 @@ impl<'t> Run<'_, 't> {
         match &expr.kind {
             Kind::List(all) => Value::list(all.iter().map(|e| self.eval(e)).collect()),
             Kind::Map(pairs) => self.map(pairs),
-            Kind::Seq(all) => {
-                all.iter().fold(Value::default(), |_, one| self.eval(one))
-            }
+            Kind::Seq(all) => all.iter().fold(Value::default(), |_, one| self.eval(one)),
             Kind::Any(all) => {
                 let mut any = Value::default();
                 for one in all {
@@ -162,7 +187,7 @@ impl<'t> Run<'_, 't> {
                     t.clean != u32::MAX
                 }),
                 Meaning::Sink(sink, places) if places.contains(&Place::This) => {
-                    self.check(*sink, object, line, path);
+                    self.check(*sink, object, (line, line), path);
                 }
                 _ => {}
             }
@@ -280,7 +305,10 @@ impl<'t> Run<'_, 't> {
         }
         if let Some(ty) = assign.ty {
             let ty = super::lower_expr::simple(ty);
-            let plain = matches!(ty, "var" | "String" | "string" | "str" | "any" | "Object" | "object" | "val");
+            let plain = matches!(
+                ty,
+                "var" | "String" | "string" | "str" | "any" | "Object" | "object" | "val"
+            );
             if !plain && !ty.is_empty() {
                 value.path = Value::named(ty).path;
             }
@@ -350,7 +378,7 @@ impl<'t> Run<'_, 't> {
         let model = self.model;
         for meaning in model.meanings(path) {
             if let Meaning::Set(sink) = meaning {
-                self.check(*sink, value, line, path);
+                self.check(*sink, value, (line, line), path);
             }
         }
     }

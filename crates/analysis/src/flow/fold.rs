@@ -192,7 +192,8 @@ fn contained(a: &Value, b: &Value) -> Option<bool> {
 pub(super) fn element(object: &Value, index: &Value) -> Value {
     match (&object.known, &index.known) {
         (Known::List(list), Known::Int(at)) => {
-            let at = if *at < 0 { at.saturating_add(list.len().try_into().unwrap_or(0)) } else { *at };
+            let at =
+                if *at < 0 { at.saturating_add(list.len().try_into().unwrap_or(0)) } else { *at };
             let found = usize::try_from(at).ok().and_then(|at| list.get(at));
             return found.cloned().unwrap_or_default();
         }

@@ -77,6 +77,8 @@ pub(super) struct Call<'t> {
     pub(super) args: Vec<Arg<'t>>,
     /// Whether it makes an object.
     pub(super) new: bool,
+    /// The line it ends on.
+    pub(super) end: u32,
 }
 
 /// An argument, with the name it is passed by.
@@ -123,7 +125,10 @@ pub(super) enum Action<'t> {
     /// A function is defined.
     Function(usize),
     /// A name stands for something imported.
-    Import { name: &'t str, path: String },
+    Import {
+        name: &'t str,
+        path: String,
+    },
 }
 
 /// A loop; `binds` gives a name to each element of a value.

@@ -68,6 +68,11 @@ pub(super) fn line(node: Node<'_>) -> u32 {
     u32::try_from(node.start_position().row).unwrap_or(u32::MAX).saturating_add(1)
 }
 
+/// The line a node ends on, from 1.
+pub(super) fn last_line(node: Node<'_>) -> u32 {
+    u32::try_from(node.end_position().row).unwrap_or(u32::MAX).saturating_add(1)
+}
+
 /// The named children of a node; comments among them.
 pub(super) fn named<'t>(node: Node<'t>) -> Vec<Node<'t>> {
     node.named_children(&mut node.walk()).collect()
@@ -280,7 +285,18 @@ impl<'t> Lowering<'t> {
             None if ty.is_some() => Expr { line: line(node), kind: Kind::Literal },
             None => return None,
         };
-        Some(Assign { target: self.expr(target), ty, adds, value })
+        let target = self.expr(target);
+        self.called(&target, &value);
+        Some(Assign { target, ty, adds, value })
+    }
+
+    /// A function written in place goes by the name it is given.
+    fn called(&mut self, target: &Expr<'t>, value: &Expr<'t>) {
+        let (Kind::Name(name) | Kind::Member(_, name)) = target.kind else { return };
+        let Kind::Function(at) = value.kind else { return };
+        if let Some(function) = self.unit.functions.get_mut(at).filter(|f| f.name.is_empty()) {
+            function.name = name;
+        }
     }
 
     /// A decorator, annotation or attribute of what is defined next.

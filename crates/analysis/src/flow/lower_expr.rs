@@ -7,7 +7,7 @@ use tree_sitter::Node;
 use super::{
     form::{Arg, Assign, Call, Expr, Kind, Op},
     grammar::Shape,
-    lower::{Lowering, line},
+    lower::{Lowering, last_line, line},
 };
 
 impl<'t> Lowering<'t> {
@@ -177,7 +177,7 @@ impl<'t> Lowering<'t> {
             }
             _ => return self.any(node),
         };
-        Kind::Call(Box::new(Call { callee, args, new }))
+        Kind::Call(Box::new(Call { callee, args, new, end: last_line(node) }))
     }
 
     /// Arguments: those of a list, or the one that a node is.

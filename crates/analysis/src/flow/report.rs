@@ -7,7 +7,8 @@ use super::{
     value::Origin,
 };
 use crate::{
-    Category, Confidence, Finding, FlowStep, Lines, Severity, Side, Source, SourceText, finding::quote, globs,
+    Category, Confidence, Finding, FlowStep, Lines, Severity, Side, Source, SourceText,
+    finding::quote, globs,
 };
 
 /// How sure a flow is at most that starts at a parameter anybody may pass.
@@ -117,17 +118,15 @@ fn confidence(unit: &Unit<'_>, followed: &Followed, hit: &Hit, harm: &Harm) -> u
 }
 
 /// The touched line that a flow is shown at: the sink, else the touched step nearest to it.
-fn anchor(hit: &Hit, source: SourceText<'_>) -> Option<u32> {
-    let touched = |line: u32| source.touched.first_in(line, line).is_some();
-    if touched(hit.line) {
-        return Some(hit.line);
-    }
-    hit.way.iter().rev().map(|(line, _)| *line).find(|line| touched(*line))
+fn anchor(hit: &Hit, source: SourceText<'_>) -> Option<(u32, u32)> {
+    let touched = |first: u32, last: u32| source.touched.first_in(first, last.max(first));
+    let steps = hit.way.iter().rev().map(|(line, _)| *line);
+    touched(hit.line, hit.end).or_else(|| steps.into_iter().find_map(|line| touched(line, line)))
 }
 
 fn finding(hit: &Hit, sure: u8, source: SourceText<'_>, lines: &Lines<'_>) -> Option<Finding> {
     let harm = model::harms().get(hit.harm)?;
-    let line = anchor(hit, source)?;
+    let (start_line, end_line) = anchor(hit, source)?;
     let flow = way(hit, source.path);
     let told: Vec<String> =
         flow.iter().map(|step| format!("- line {}: {}", step.line, step.note)).collect();
@@ -143,14 +142,14 @@ fn finding(hit: &Hit, sure: u8, source: SourceText<'_>, lines: &Lines<'_>) -> Op
         rule: harm.id.clone(),
         path: source.path.to_owned(),
         side: Side::Right,
-        start_line: line,
-        end_line: line,
+        start_line,
+        end_line,
         severity: harm.severity,
         confidence: Confidence::hundredths(sure),
         title: harm.title.trim().to_owned(),
         body,
         suggestion: None,
-        quote: quote(lines.get(line)?),
+        quote: quote(lines.get(start_line)?),
         source: Source::Flow,
         flow,
     })

@@ -35,6 +35,7 @@ pub(super) struct Hit {
     pub(super) origin: Origin,
     pub(super) way: Vec<(u32, Rc<str>)>,
     pub(super) line: u32,
+    pub(super) end: u32,
     pub(super) sink: String,
     pub(super) weak: bool,
     pub(super) vague: bool,

@@ -4,14 +4,14 @@
 use std::sync::OnceLock;
 
 use super::{
-    model::{Reach, harms},
+    model::{Harm, Reach, Sink, harms},
     run::{Hit, Run},
     value::{HOLE, Harms, Known, Origin, TAINTED, Taint, Value},
 };
 
 impl<'t> Run<'_, 't> {
     /// Reports what of a value does the harm of a sink.
-    pub(super) fn check(&mut self, sink: usize, value: &Value, line: u32, callee: &str) {
+    pub(super) fn check(&mut self, sink: usize, value: &Value, lines: (u32, u32), callee: &str) {
         let model = self.model;
         let Some(spec) = model.sinks.get(sink).filter(|_| value.is_tainted()) else { return };
         let text = self.text;
@@ -33,8 +33,7 @@ impl<'t> Run<'_, 't> {
                 || reach < spec.from.unwrap_or(harm.from)
                 || harm.composed && reach < Reach::Request && !taint.composed
                 || harm.id == "sql-injection" && self.is_own_sql(taint.origin)
-                || !(spec.fragment && reach == Reach::Request)
-                    && !does_harm(&harm.id, value, taint, reach)
+                || !self.does_harm(spec, harm, value, taint)
             {
                 continue;
             }
@@ -42,13 +41,56 @@ impl<'t> Run<'_, 't> {
                 harm: spec.harm,
                 origin: taint.origin,
                 way: taint.way(),
-                line,
+                line: lines.0,
+                end: lines.1,
                 sink: callee.to_owned(),
                 weak: taint.weak,
                 vague: taint.vague,
                 text_only: false,
             });
         }
+    }
+
+    fn does_harm(&self, sink: &Sink, harm: &Harm, value: &Value, taint: &Taint) -> bool {
+        let reach = self.reach(taint.origin);
+        if harm.id != "sql-injection" {
+            return does_harm(&harm.id, value, taint, reach);
+        }
+        let upper = value.known_text().map(str::to_ascii_uppercase);
+        let words = |text: &&String| text.contains(|c: char| c.is_ascii_alphabetic());
+        match upper.as_ref().filter(words) {
+            Some(_) if sink.fragment && reach == Reach::Request => true,
+            Some(text) => {
+                let statement = sink.fragment || is_statement(text, reach);
+                statement && (reach == Reach::Request || holds_value(text))
+            }
+            // Of a value alone only the place says that it is SQL.
+            None => reach == Reach::Request && !taint.vague && self.speaks_sql(),
+        }
+    }
+
+    /// Whether the file has to do with SQL at all.
+    fn speaks_sql(&self) -> bool {
+        const WORDS: &[&str] = &[
+            "SELECT ",
+            "select ",
+            "INSERT ",
+            "insert into",
+            "UPDATE ",
+            "DELETE ",
+            "sql",
+            "Sql",
+            "SQL",
+            "cursor",
+            "jdbc",
+            "Statement",
+            "PDO",
+            "pdo",
+            "sequelize",
+            "knex",
+            "Connection",
+        ];
+        WORDS.iter().any(|word| self.text.contains(word))
     }
 
     /// Reports the text of a statement with a value from outside in quotes, wherever it is used.
@@ -58,9 +100,11 @@ impl<'t> Run<'_, 't> {
             return;
         }
         let upper = text.to_ascii_uppercase();
-        let whole = [("SELECT ", "FROM"), ("INSERT ", "INTO"), ("UPDATE ", "SET"), ("DELETE ", "FROM")];
+        let whole =
+            [("SELECT ", "FROM"), ("INSERT ", "INTO"), ("UPDATE ", "SET"), ("DELETE ", "FROM")];
         let start = upper.trim_start();
-        let is_whole = |(verb, then): &(&str, &str)| start.starts_with(verb) && start.contains(then);
+        let is_whole =
+            |(verb, then): &(&str, &str)| start.starts_with(verb) && start.contains(then);
         let Some(harm) = harms().iter().position(|h| h.id == "sql-injection") else { return };
         if !whole.iter().any(is_whole) || !holds_value(&upper) {
             return;
@@ -74,6 +118,7 @@ impl<'t> Run<'_, 't> {
                 origin: taint.origin,
                 way: taint.way(),
                 line,
+                end: line,
                 sink: "an SQL statement".to_owned(),
                 weak: taint.weak,
                 vague: taint.vague,
@@ -85,8 +130,23 @@ impl<'t> Run<'_, 't> {
     /// Whether a parameter is, by its name, a part of SQL that the caller wrote.
     fn is_own_sql(&self, origin: Origin) -> bool {
         const WORDS: &[&str] = &[
-            "table", "tbl", "column", "placeholder", "schema", "clause", "field", "where", "prefix",
-            "sql", "condition", "marks", "order", "index", "suffix", "database", "dbname",
+            "table",
+            "tbl",
+            "column",
+            "placeholder",
+            "schema",
+            "clause",
+            "field",
+            "where",
+            "prefix",
+            "sql",
+            "condition",
+            "marks",
+            "order",
+            "index",
+            "suffix",
+            "database",
+            "dbname",
         ];
         let name = match origin {
             Origin::Param(at, number) => {
@@ -114,14 +174,16 @@ impl<'t> Run<'_, 't> {
     pub(super) fn returned(&mut self, line: u32, value: &Value) {
         let Some(at) = self.frame().function else { return };
         let Some(function) = self.unit.functions.get(at) else { return };
-        let plain = !matches!(value.known, Known::List(_) | Known::Map(_));
+        // A value of its own may be an object, which is written as data.
+        let text = self.language == "Python" || value.taints().iter().any(|t| t.composed);
+        let plain = text && !matches!(value.known, Known::List(_) | Known::Map(_));
         if !value.is_tainted() || !plain {
             return;
         }
         let model = self.model;
         for (mark, sink) in &model.returns {
             if function.marks.iter().any(|m| super::summary::is_marked(m, mark)) {
-                self.check(*sink, value, line, "return");
+                self.check(*sink, value, (line, line), "return");
             }
         }
     }
@@ -130,7 +192,6 @@ impl<'t> Run<'_, 't> {
 fn does_harm(harm: &str, value: &Value, taint: &Taint, reach: Reach) -> bool {
     let text = value.known_text();
     match harm {
-        "sql-injection" => sql(text, reach, taint.vague),
         "open-redirect" => address(text, true),
         "request-forgery" => address(text, false),
         "cross-site-scripting" => reach == Reach::Request && (!taint.vague || has_markup(text)),
@@ -164,22 +225,12 @@ fn address(text: Option<&str>, local: bool) -> bool {
     !(past_host || on_site || after_base || before.starts_with(['?', '#']))
 }
 
-/// Whether a statement is one, and what is put in stands for a value rather than for a name. From a
-/// request a name does harm as well.
-fn sql(text: Option<&str>, reach: Reach, vague: bool) -> bool {
-    let Some(text) = text else { return reach == Reach::Request && !vague };
-    let upper = text.to_ascii_uppercase();
-    let words = upper.contains(|c: char| c.is_ascii_alphabetic());
-    if !words {
-        return reach == Reach::Request;
-    }
-    is_statement(&upper, reach) && (reach == Reach::Request || holds_value(&upper))
-}
-
+/// Whether a text is a statement, or a part of one.
 fn is_statement(upper: &str, reach: Reach) -> bool {
     const STARTS: &[&str] = &[
-        "SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "CREATE", "DROP", "ALTER", "EXEC", "CALL",
-        "WITH", "MERGE", "TRUNCATE", "GRANT", "FROM ", "{CALL", "{ CALL", "(SELECT", "SHOW", "USE ",
+        "SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "CREATE", "DROP", "ALTER", "EXEC",
+        "CALL", "WITH", "MERGE", "TRUNCATE", "GRANT", "FROM ", "{CALL", "{ CALL", "(SELECT",
+        "SHOW", "USE ",
     ];
     const INSIDE: &[&str] =
         &[" WHERE ", " FROM ", " LIKE ", " VALUES", "ORDER BY ", " AND ", " OR ", " IN (", " SET "];

@@ -20,29 +20,102 @@ const MAX_ROUNDS: u8 = 2;
 
 /// Parameters that a call is made on or with; they are no data.
 const HANDLES: &[&str] = &[
-    "self", "cls", "this", "ctx", "context", "db", "tx", "conn", "connection", "cursor", "client",
-    "request", "req", "res", "response", "session", "logger", "log", "app", "next", "err", "error",
-    "callback", "cb", "done", "config", "options", "opts", "settings", "_", "w", "r", "c", "t",
-    "engine", "repo", "repository", "kwargs", "$this", "env", "table", "schema",
+    "self",
+    "cls",
+    "this",
+    "ctx",
+    "context",
+    "db",
+    "tx",
+    "conn",
+    "connection",
+    "cursor",
+    "client",
+    "request",
+    "req",
+    "res",
+    "response",
+    "session",
+    "logger",
+    "log",
+    "app",
+    "next",
+    "err",
+    "error",
+    "callback",
+    "cb",
+    "done",
+    "config",
+    "options",
+    "opts",
+    "settings",
+    "_",
+    "w",
+    "r",
+    "c",
+    "t",
+    "engine",
+    "repo",
+    "repository",
+    "kwargs",
+    "$this",
+    "env",
+    "table",
+    "schema",
 ];
 
 /// Types whose values cannot hold a text.
 const NUMBERS: &[&str] = &[
-    "int", "integer", "long", "short", "float", "double", "bool", "boolean", "guid", "uuid",
-    "decimal", "datetime", "number", "int64", "int32", "uint", "bigdecimal", "date", "localdate",
+    "int",
+    "integer",
+    "long",
+    "short",
+    "float",
+    "double",
+    "bool",
+    "boolean",
+    "guid",
+    "uuid",
+    "decimal",
+    "datetime",
+    "number",
+    "int64",
+    "int32",
+    "uint",
+    "bigdecimal",
+    "date",
+    "localdate",
 ];
 
 /// Types whose values are text, or may hold it.
 const TEXTS: &[&str] = &[
-    "string", "str", "text", "object", "any", "bytes", "byte", "charsequence", "mixed", "interface",
-    "anystr", "optional", "list", "array", "iterable", "union", "dict", "map", "record",
+    "string",
+    "str",
+    "text",
+    "object",
+    "any",
+    "bytes",
+    "byte",
+    "charsequence",
+    "mixed",
+    "interface",
+    "anystr",
+    "optional",
+    "list",
+    "array",
+    "iterable",
+    "union",
+    "dict",
+    "map",
+    "record",
 ];
 
 impl<'t> Run<'_, 't> {
     /// Follows a function; `seed` is what its parameters may be, where it is passed to a call.
     pub(super) fn function(&mut self, at: usize, seed: Option<&Value>) {
         let unit = self.unit;
-        let (Some(function), Some(rounds)) = (unit.functions.get(at), self.rounds.get_mut(at)) else {
+        let (Some(function), Some(rounds)) = (unit.functions.get(at), self.rounds.get_mut(at))
+        else {
             return;
         };
         let in_place = function.name.is_empty();

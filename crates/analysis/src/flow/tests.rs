@@ -1,7 +1,7 @@
 //! The examples of the models, and what every flow promises.
 
 use super::model;
-use crate::{Finding, LineSet, Lines, Ruleset, SourceText, Source};
+use crate::{Finding, LineSet, Lines, Ruleset, Source, SourceText};
 
 fn file_name(language: &str) -> &'static str {
     match language {

@@ -90,8 +90,11 @@ impl Taint {
     pub(super) fn step(&mut self, line: u32, note: &str) {
         let last = self.steps.as_ref();
         let count = last.map_or(0, |s| s.count);
-        if count < MAX_STEPS && last.is_none_or(|s| s.line != line || &*s.note != note) {
-            let step = Step { line, note: note.into(), before: self.steps.take(), count: count + 1 };
+        let named = note.strip_prefix("set: ").unwrap_or(note);
+        let known = last.is_some_and(|s| s.line == line && s.note.ends_with(named));
+        if count < MAX_STEPS && !known {
+            let step =
+                Step { line, note: note.into(), before: self.steps.take(), count: count + 1 };
             self.steps = Some(Rc::new(step));
         }
     }

@@ -5,7 +5,7 @@ use tree_sitter::Node;
 use super::{Grammar, Shape as X, java::assignment};
 use crate::flow::{
     form::{Action, Assign, Call, Expr, Kind, Loop, Stmt},
-    lower::{Lowering, line, named},
+    lower::{Lowering, last_line, line, named},
 };
 
 pub(super) const GRAMMAR: Grammar = Grammar {
@@ -155,7 +155,10 @@ fn creation<'t>(lowering: &mut Lowering<'t>, node: Node<'t>) -> Expr<'t> {
         let value = lowering.expr(value);
         args.push(super::super::form::Arg { name, value });
     }
-    Expr { line: at, kind: Kind::Call(Box::new(Call { callee, args, new: true })) }
+    Expr {
+        line: at,
+        kind: Kind::Call(Box::new(Call { callee, args, new: true, end: last_line(node) })),
+    }
 }
 
 /// `a?.b`, `a?.b(c)`, `a?[b]`.

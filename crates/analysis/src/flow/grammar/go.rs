@@ -101,7 +101,9 @@ fn loops<'t>(lowering: &mut Lowering<'t>, node: Node<'t>, out: &mut Vec<Stmt<'t>
     let mut binds = None;
     for part in lowering.parts(node) {
         match part.kind() {
-            "for_clause" => out.append(&mut lowering.block(part.child_by_field_name("initializer"))),
+            "for_clause" => {
+                out.append(&mut lowering.block(part.child_by_field_name("initializer")))
+            }
             "range_clause" => {
                 let from = lowering.field_expr(part, "right", 1);
                 let left = part.child_by_field_name("left");
@@ -133,9 +135,8 @@ fn import<'t>(lowering: &mut Lowering<'t>, node: Node<'t>, out: &mut Vec<Stmt<'t
     let Some(path) = node.child_by_field_name("path") else { return };
     let path = lowering.source(path).trim_matches(['"', '`']);
     let alias = node.child_by_field_name("name").map(|n| lowering.source(n));
-    let is_version = |part: &&str| {
-        part.strip_prefix('v').is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()))
-    };
+    let is_version =
+        |part: &&str| part.strip_prefix('v').is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()));
     let last = path.rsplit('/').find(|part| !is_version(part)).unwrap_or(path);
     let name = alias.unwrap_or(last);
     let kind = Action::Import { name, path: path.to_owned() };

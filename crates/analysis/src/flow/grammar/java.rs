@@ -11,7 +11,7 @@ use crate::flow::{
 pub(super) const GRAMMAR: Grammar = Grammar {
     name: "Java",
     returns_last: false,
-    exported: |_, head| head.contains("public ") || head.contains("protected "),
+    exported: |_, head| !head.contains("private "),
     shapes: &[
         ("line_comment", X::Skip),
         ("block_comment", X::Skip),

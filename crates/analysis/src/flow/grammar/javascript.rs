@@ -5,15 +5,13 @@ use tree_sitter::Node;
 use super::{Grammar, Shape as X};
 use crate::flow::{
     form::{Action, Arg, Call, Expr, Kind, Loop, Stmt},
-    lower::{Lowering, line},
+    lower::{Lowering, last_line, line},
 };
 
 pub(super) const GRAMMAR: Grammar = Grammar {
     name: "JavaScript",
     returns_last: false,
-    exported: |name, head| {
-        !name.starts_with(['_', '#']) && !head.starts_with("private ")
-    },
+    exported: |name, head| !name.starts_with(['_', '#']) && !head.starts_with("private "),
     shapes: &[
         ("comment", X::Skip),
         ("type_annotation", X::Skip),
@@ -116,7 +114,7 @@ fn call<'t>(lowering: &mut Lowering<'t>, node: Node<'t>) -> Expr<'t> {
     }
     let callee = lowering.field_expr(node, "function", 0);
     let args = lowering.args(args);
-    let call = Call { callee, args, new: false };
+    let call = Call { callee, args, new: false, end: last_line(node) };
     Expr { line: line(node), kind: Kind::Call(Box::new(call)) }
 }
 
@@ -135,7 +133,7 @@ fn attribute<'t>(lowering: &mut Lowering<'t>, node: Node<'t>) -> Expr<'t> {
     let value = parts.get(1).map(|n| lowering.expr(*n));
     let args = value.into_iter().map(|value| Arg { name: None, value }).collect();
     let callee = Expr { line: line(node), kind: Kind::Name(name) };
-    let call = Call { callee, args, new: false };
+    let call = Call { callee, args, new: false, end: last_line(node) };
     Expr { line: line(node), kind: Kind::Call(Box::new(call)) }
 }
 

@@ -5,7 +5,7 @@ use tree_sitter::Node;
 use super::{Grammar, Shape as X};
 use crate::flow::{
     form::{Action, Arg, Call, Expr, Kind, Loop, Stmt},
-    lower::{Lowering, line},
+    lower::{Lowering, last_line, line},
 };
 
 pub(super) const GRAMMAR: Grammar = Grammar {
@@ -121,7 +121,8 @@ pub(super) fn shell<'t>(lowering: &mut Lowering<'t>, node: Node<'t>) -> Expr<'t>
     let parts = lowering.parts(node).into_iter().map(|n| lowering.expr(n)).collect();
     let value = make(node, Kind::Join(parts));
     let callee = make(node, Kind::Name("`"));
-    let call = Call { callee, args: vec![Arg { name: None, value }], new: false };
+    let call =
+        Call { callee, args: vec![Arg { name: None, value }], new: false, end: last_line(node) };
     make(node, Kind::Call(Box::new(call)))
 }
 
@@ -167,7 +168,8 @@ fn exit<'t>(lowering: &mut Lowering<'t>, node: Node<'t>, out: &mut Vec<Stmt<'t>>
     let args = lowering.parts(node).into_iter().map(|n| lowering.expr(n));
     let args = args.map(|value| Arg { name: None, value }).collect();
     let callee = make(node, Kind::Name("echo"));
-    let call = make(node, Kind::Call(Box::new(Call { callee, args, new: false })));
+    let call =
+        make(node, Kind::Call(Box::new(Call { callee, args, new: false, end: last_line(node) })));
     out.push(Stmt { line: line(node), kind: Action::Throw(Some(call)) });
 }
 

@@ -5,7 +5,7 @@ use tree_sitter::Node;
 use super::{Grammar, Shape as X, php::shell};
 use crate::flow::{
     form::{Arg, Call, Expr, Kind},
-    lower::{Lowering, line},
+    lower::{Lowering, last_line, line},
 };
 
 pub(super) const GRAMMAR: Grammar = Grammar {
@@ -115,7 +115,8 @@ fn regex<'t>(lowering: &mut Lowering<'t>, node: Node<'t>) -> Expr<'t> {
     }
     let value = Expr { line: at, kind: Kind::Join(parts) };
     let callee = Expr { line: at, kind: Kind::Name("Regexp") };
-    let call = Call { callee, args: vec![Arg { name: None, value }], new: true };
+    let call =
+        Call { callee, args: vec![Arg { name: None, value }], new: true, end: last_line(node) };
     Expr { line: at, kind: Kind::Call(Box::new(call)) }
 }
 
@@ -149,5 +150,5 @@ fn call<'t>(lowering: &mut Lowering<'t>, node: Node<'t>) -> Expr<'t> {
     if let Some(block) = block {
         args.push(Arg { name: None, value: lowering.expr(block) });
     }
-    Expr { line: at, kind: Kind::Call(Box::new(Call { callee, args, new })) }
+    Expr { line: at, kind: Kind::Call(Box::new(Call { callee, args, new, end: last_line(node) })) }
 }

@@ -15,9 +15,10 @@ use serde_json::json;
 use url::Url;
 
 use self::model::{
-    ArtifactChange, ArtifactLocation, BaseId, CodeFlow, Configuration, Content, Descriptor, Driver, Fix,
-    FlowLocation, Found, Invocation, Location, Log, MappedTo, Message, Notification, PhysicalLocation,
-    Properties, Reference, Region, Replacement, Run, ThreadFlow, Tool, VersionControl,
+    ArtifactChange, ArtifactLocation, BaseId, CodeFlow, Configuration, Content, Descriptor, Driver,
+    Fix, FlowLocation, Found, Invocation, Location, Log, MappedTo, Message, Notification,
+    PhysicalLocation, Properties, Reference, Region, Replacement, Run, ThreadFlow, Tool,
+    VersionControl,
 };
 use super::{About, Looked, coverage, escape, findings, verdict};
 use crate::{
