@@ -126,7 +126,12 @@ impl<'t> Run<'_, 't> {
                 parts.extend(values.iter().cloned());
                 fold::put_together(&parts)
             }
-            _ if builds => fold::put_together(values),
+            _ if builds && !object.is_tainted() => fold::put_together(values),
+            _ if builds => {
+                let mut parts = vec![object.clone()];
+                parts.extend(values.iter().cloned());
+                fold::put_together(&parts)
+            }
             Known::Map(_) => {
                 let mut all = Value::default();
                 values.iter().for_each(|v| all.take(v));

@@ -330,7 +330,12 @@ fn is_given(made: &Made<'_, '_>, name: &str) -> bool {
 
 /// Whether an argument or an option of this name is true.
 fn is_on(made: &Made<'_, '_>, name: &str) -> bool {
-    let on = |value: &&Value| matches!(value.known, Known::Bool(true));
+    let on = |value: &&Value| match &value.known {
+        Known::Bool(on) => *on,
+        Known::Int(number) => *number != 0,
+        Known::Text(text) => !text.is_empty(),
+        _ => false,
+    };
     placed(made, &Place::Named(name.to_owned())).iter().any(on)
 }
 

@@ -178,9 +178,15 @@ impl<'t> Run<'_, 't> {
         };
         let args: Vec<&'t str> = call.args.iter().filter_map(|a| root(&a.value)).collect();
         if matches!(name, "equals" | "Equals" | "equalsIgnoreCase" | "equal?" | "eql?") {
-            let names = receiver.into_iter().chain(args);
-            let one_constant = call.args.iter().any(|a| matches!(a.value.kind, Kind::Str(_)))
-                || receiver.is_none();
+            // Only what is compared itself is known then, not what it is a part of.
+            let own = match &call.callee.kind {
+                Kind::Member(object, _) => object.name(),
+                _ => None,
+            };
+            let names = own.into_iter().chain(call.args.iter().filter_map(|a| a.value.name()));
+            let one_constant = receiver.is_none()
+                || call.args.iter().any(|a| matches!(a.value.kind, Kind::Str(_)))
+                || matches!(&call.callee.kind, Kind::Member(o, _) if matches!(o.kind, Kind::Str(_)));
             let yes = names.filter(|_| one_constant).map(Mark::Fixed).collect();
             return Marks { yes, no: Vec::new() };
         }

@@ -7,15 +7,17 @@
 //! | file | is |
 //! |---|---|
 //! | `form.rs` | the language-neutral form: functions, statements, expressions |
-//! | `lower.rs`, `lower_expr.rs`, `grammar/` | trees into the form, by a table for each language |
+//! | `lower.rs`, `lower_expr.rs`, `lower_fn.rs`, `grammar/` | trees into the form, by a table for each language |
 //! | `model.rs`, `models/` | sources, sinks, cleaners: data, with examples |
 //! | `value.rs`, `env.rs`, `fold.rs` | values, variables, constants |
-//! | `run.rs`, `eval.rs`, `call.rs`, `built_in.rs` | statements, expressions, calls |
+//! | `run.rs`, `branch.rs`, `eval.rs`, `assign.rs`, `call.rs`, `built_in.rs` | statements, expressions, calls |
 //! | `summary.rs` | functions, and what calling them does |
 //! | `guard.rs`, `shape.rs` | conditions that check a value; places where it does no harm |
 //! | `names.rs` | which names a file defines |
 //! | `report.rs` | flows into findings |
 
+mod assign;
+mod branch;
 mod built_in;
 mod call;
 mod env;
@@ -26,6 +28,7 @@ mod grammar;
 mod guard;
 mod lower;
 mod lower_expr;
+mod lower_fn;
 pub mod model;
 mod names;
 mod report;

@@ -207,7 +207,11 @@ fn command(value: &Value) -> bool {
         let word = word.constant().unwrap_or_default();
         matches!(word, "-c" | "/c" | "/C" | "-Command" | "eval")
     });
-    shell || list.first().is_some_and(Value::is_tainted)
+    let spoken = |word: &Value| {
+        let before = word.known_text().and_then(|text| text.split_once(TAINTED));
+        before.is_some_and(|(before, _)| before.trim_start().contains(' '))
+    };
+    shell || list.first().is_some_and(Value::is_tainted) || list.iter().any(spoken)
 }
 
 fn has_markup(text: Option<&str>) -> bool {

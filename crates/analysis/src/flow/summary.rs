@@ -15,6 +15,8 @@ use super::{
 const MAX_HITS: usize = 24;
 /// How many hits a file may have in all.
 const MAX_ALL: usize = 400;
+/// How many functions are followed into each other; the others are followed by themselves.
+const MAX_FRAMES: usize = 8;
 /// How often a function written in place is followed: loops run twice.
 const MAX_ROUNDS: u8 = 2;
 
@@ -120,7 +122,8 @@ impl<'t> Run<'_, 't> {
         };
         let in_place = function.name.is_empty();
         let most = if in_place { MAX_ROUNDS } else { 1 };
-        if matches!(self.states.get(at), Some(State::Active)) || *rounds >= most {
+        let deep = self.frames.len() > MAX_FRAMES && !in_place;
+        if matches!(self.states.get(at), Some(State::Active)) || *rounds >= most || deep {
             return;
         }
         *rounds += 1;
@@ -281,7 +284,7 @@ impl<'t> Run<'_, 't> {
     /// Keeps a hit, unless it is known or there are too many.
     pub(super) fn hit(&mut self, hit: Hit) {
         let same = |h: &Hit| (h.harm, h.line, h.origin) == (hit.harm, hit.line, hit.origin);
-        let worse = |h: &Hit| (h.weak, h.vague) > (hit.weak, hit.vague);
+        let worse = |h: &Hit| (h.text_only, h.weak, h.vague) > (hit.text_only, hit.weak, hit.vague);
         match self.hits.iter().position(same) {
             // The surer one counts.
             Some(known) => {
