@@ -8,7 +8,12 @@ use super::{
 };
 
 impl<'t> Run<'_, 't> {
-    pub(super) fn branch(&mut self, condition: &Expr<'t>, yes: &[Stmt<'t>], no: &[Stmt<'t>]) -> Next {
+    pub(super) fn branch(
+        &mut self,
+        condition: &Expr<'t>,
+        yes: &[Stmt<'t>],
+        no: &[Stmt<'t>],
+    ) -> Next {
         let held = self.eval(condition);
         if let Some(held) = truth(&held) {
             return self.block(if held { yes } else { no });
@@ -165,7 +170,12 @@ impl<'t> Run<'_, 't> {
         Next::Goes
     }
 
-    pub(super) fn attempt(&mut self, body: &[Stmt<'t>], handlers: &[Vec<Stmt<'t>>], end: &[Stmt<'t>]) -> Next {
+    pub(super) fn attempt(
+        &mut self,
+        body: &[Stmt<'t>],
+        handlers: &[Vec<Stmt<'t>>],
+        end: &[Stmt<'t>],
+    ) -> Next {
         self.env.push();
         let mut next = self.block(body);
         let mut all = self.env.pop();

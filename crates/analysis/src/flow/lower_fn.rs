@@ -61,7 +61,13 @@ impl<'t> Lowering<'t> {
         body
     }
 
-    pub(super) fn class(&mut self, node: Node<'t>, name: &str, body: &str, out: &mut Vec<Stmt<'t>>) {
+    pub(super) fn class(
+        &mut self,
+        node: Node<'t>,
+        name: &str,
+        body: &str,
+        out: &mut Vec<Stmt<'t>>,
+    ) {
         let name = self.field(node, name, 0).map_or("", |n| self.source(n));
         self.marks.clear();
         let index = self.unit.classes.len();
