@@ -74,6 +74,8 @@ impl<'t> Run<'_, 't> {
         }
         let (object, name) = match &target.kind {
             Kind::Member(object, name) => (object, *name),
+            // Where to go afterwards, and in which language, is what everybody keeps so.
+            Kind::Index(_, key) if self.eval(key).constant().is_some_and(is_preference) => return,
             Kind::Index(object, _) => (object, "[]"),
             _ => {
                 if let Kind::Name(name) = target.kind {
@@ -119,6 +121,15 @@ impl<'t> Run<'_, 't> {
             _ => {}
         }
     }
+}
+
+/// Whether a key is for something that the user may choose.
+fn is_preference(key: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "next", "return", "origin", "redirect", "url", "lang", "locale", "theme", "back", "flash",
+    ];
+    let key = key.to_ascii_lowercase();
+    WORDS.iter().any(|word| key.contains(word))
 }
 
 /// What a target is called, for people.

@@ -28,6 +28,10 @@ impl<'t> Run<'_, 't> {
             "append" | "push" | "add" | "Add" | "Append" | "AppendLine" | "addLast" | "unshift"
             | "insert" | "extend" | "addAll" | "write" | "WriteString" | "update" | "putAll"
             | "push_back" | "offer" | "AppendFormat" | "concat!" | "merge!" | "setdefault" => {
+                let plain = matches!(made.name, "add" | "Add" | "update" | "insert" | "write");
+                if plain && !is_container(&made.object) {
+                    return None;
+                }
                 let mut args = values();
                 if made.name == "insert" && args.len() == 2 {
                     args.remove(0);
@@ -112,9 +116,8 @@ impl<'t> Run<'_, 't> {
 
     /// A container or a builder of text with more in it.
     pub(super) fn grown(&mut self, object: &Value, values: &[Value]) -> Value {
-        const BUILDERS: &[&str] = &["StringBuilder", "StringBuffer", "StringIO", "String"];
         let path = object.path.clone();
-        let builds = path.as_deref().is_some_and(|p| BUILDERS.iter().any(|b| p.contains(b)));
+        let builds = is_builder(path.as_deref());
         let mut grown = match &object.known {
             Known::List(list) => {
                 let mut list = (**list).clone();
@@ -147,6 +150,20 @@ impl<'t> Run<'_, 't> {
         grown.path = path;
         grown
     }
+}
+
+/// Whether something of this name puts text together.
+fn is_builder(path: Option<&str>) -> bool {
+    const BUILDERS: &[&str] = &["StringBuilder", "StringBuffer", "StringIO", "String"];
+    path.is_some_and(|p| BUILDERS.iter().any(|b| p.contains(b)))
+}
+
+/// Whether a value is certainly a container, or text being put together.
+fn is_container(value: &Value) -> bool {
+    let known = matches!(value.known, Known::List(_) | Known::Map(_) | Known::Text(_));
+    let path = value.path.as_deref();
+    let made = path.is_some_and(|p| p.ends_with("Set") || p.ends_with("set()"));
+    known || made || is_list(path) || is_builder(path)
 }
 
 /// Whether something of this name is a list that was just made.

@@ -33,6 +33,7 @@ impl<'t> Run<'_, 't> {
                 || reach < spec.from.unwrap_or(harm.from)
                 || harm.composed && reach < Reach::Request && !taint.composed
                 || harm.id == "sql-injection" && self.is_own_sql(taint.origin)
+                || harm.id == "request-forgery" && self.is_in_browser(taint.origin)
                 || !self.does_harm(spec, harm, value, taint)
             {
                 continue;
@@ -125,6 +126,13 @@ impl<'t> Run<'_, 't> {
                 text_only: true,
             });
         }
+    }
+
+    /// Whether a source is one of a browser's, which asks servers with its user's rights anyway.
+    fn is_in_browser(&self, origin: Origin) -> bool {
+        let Origin::Source(at) = origin else { return false };
+        let label = self.sources.get(at).map_or("", |s| s.label.as_str());
+        ["location.", "document.", "window."].iter().any(|start| label.starts_with(start))
     }
 
     /// Whether a parameter is, by its name, a part of SQL that the caller wrote.
@@ -225,7 +233,7 @@ fn address(text: Option<&str>, local: bool) -> bool {
     let rest = before.split_once("://").map_or(before, |(_, rest)| rest);
     let past_host = rest.trim_start_matches('/').contains(['/', '?', '#']) && !rest.is_empty();
     let on_site = local && before.starts_with('/') && !before.starts_with("//") && before.len() > 1;
-    let after_base = before.starts_with(HOLE) && before.contains(['/', '?', '=']);
+    let after_base = before.starts_with(HOLE);
     !(past_host || on_site || after_base || before.starts_with(['?', '#']))
 }
 

@@ -182,7 +182,7 @@ impl<'t> Run<'_, 't> {
         if words(param.ty).any(|word| NUMBERS.contains(&word.as_str())) {
             return Value::default();
         }
-        if let Some(reach) = self.from_request(function, param) {
+        if let Some(reach) = self.filled_from_request(function, param) {
             let label = if name.is_empty() { "parameter" } else { name };
             self.taint(&mut value, reach, line, label);
         } else if !function.name.is_empty() && is_data(name, param.ty, self.language) {
@@ -193,7 +193,7 @@ impl<'t> Run<'_, 't> {
     }
 
     /// Whether a framework fills a parameter from a request.
-    fn from_request(&self, function: &Function<'t>, param: &Param<'t>) -> Option<Reach> {
+    fn filled_from_request(&self, function: &Function<'t>, param: &Param<'t>) -> Option<Reach> {
         let has = |marks: &[&str], wanted: &str| marks.iter().any(|m| is_marked(m, wanted));
         let name = param.target.name().unwrap_or_default();
         let marked = self.model.marks.iter().find(|(mark, _)| has(&param.marks, mark));

@@ -238,11 +238,18 @@ impl Value {
 
     /// Either of two values.
     pub(super) fn join(mut self, other: &Self) -> Self {
+        let tainted = self.is_tainted();
         self.take(other);
         if self.path != other.path {
             self.path = self.path.take().or_else(|| other.path.clone());
         }
-        self.known = either(std::mem::take(&mut self.known), &other.known);
+        let known = std::mem::take(&mut self.known);
+        self.known = match (&known, &other.known) {
+            // Of an object that may be another the fields keep where they come from.
+            (Known::Map(map), Known::Unknown) if !other.is_tainted() => origins(map),
+            (Known::Unknown, Known::Map(map)) if !tainted => origins(map),
+            _ => either(known, &other.known),
+        };
         self.nesting = self.nesting.max(other.nesting);
         self
     }
@@ -268,6 +275,11 @@ fn same(a: Option<&Rc<Vec<Taint>>>, b: Option<&Rc<Vec<Taint>>>) -> bool {
         (_, None) => true,
         (None, _) => false,
     }
+}
+
+/// The fields of an object without what is known of them but where they come from.
+fn origins(map: &BTreeMap<Rc<str>, Value>) -> Known {
+    Known::Map(Rc::new(map.iter().map(|(key, value)| (key.clone(), value.bare())).collect()))
 }
 
 fn either(a: Known, b: &Known) -> Known {
