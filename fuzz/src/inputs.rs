@@ -3,6 +3,7 @@
 use fastrand::Rng;
 use verdict::analysis::{
     Lang,
+    flow::model,
     rules::{self, BUILT_IN},
 };
 
@@ -35,6 +36,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "suppressions", run: review::suppressions, seeds: told, slice: 300 },
     Target { name: "masking", run: review::masking, seeds: secrets, slice: 150 },
     Target { name: "source", run: review::source, seeds: sources, slice: 200 },
+    Target { name: "flow", run: review::source, seeds: flows, slice: 200 },
 ];
 
 /// Pieces that parsers take an interest in.
@@ -236,6 +238,19 @@ fn sources() -> Vec<Vec<u8>> {
         for language in languages {
             let examples = rule.invalid.iter().chain(&rule.valid);
             found.extend(examples.map(|e| format!("{}\n{e}", language.file_name()).into_bytes()));
+        }
+    }
+    found
+}
+
+/// The examples of the models that values are followed by, likewise.
+fn flows() -> Vec<Vec<u8>> {
+    let mut found = Vec::new();
+    for (language, examples) in model::examples().unwrap_or_default() {
+        let Ok(Some(language)) = Lang::named(language) else { continue };
+        for example in examples {
+            let texts = example.bad.iter().chain(&example.good);
+            found.extend(texts.map(|e| format!("{}\n{e}", language.file_name()).into_bytes()));
         }
     }
     found

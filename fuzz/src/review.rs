@@ -221,6 +221,7 @@ fn finding(line: u32, quote: &str) -> Finding {
         suggestion: None,
         quote: quote.chars().take(Finding::QUOTE_CHARS).collect(),
         source: Source::Rule,
+        flow: Vec::new(),
     }
 }
 

@@ -38,7 +38,7 @@ macro_rules! each {
     ($($name:ident)+) => { $(#[test] fn $name() { fuzz(stringify!($name)); })+ };
 }
 
-each! { message settings records patch edits own_rule review_settings suppressions masking source }
+each! { message settings records patch edits own_rule review_settings suppressions masking source flow }
 
 /// A target without a test is fuzzed by nobody.
 #[test]

@@ -141,6 +141,7 @@ impl At<'_> {
             suggestion: None,
             quote: quote(self.line),
             source: Source::Check,
+            flow: Vec::new(),
         }
     }
 }

@@ -102,6 +102,8 @@ words! {
         Secret = "secret",
         /// A check that needs no grammar.
         Check = "check",
+        /// A value followed through functions.
+        Flow = "flow",
         /// A model.
         Model = "model",
         /// verdict itself, about its own settings or coverage.
@@ -183,6 +185,20 @@ pub struct Finding {
     pub quote: String,
     /// What kind of analyser found it.
     pub source: Source,
+    /// The way a value takes to the harm it does, in order; empty for what is no flow.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flow: Vec<FlowStep>,
+}
+
+/// A place on the way of a value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FlowStep {
+    /// The file.
+    pub path: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// What happens there.
+    pub note: String,
 }
 
 impl Finding {

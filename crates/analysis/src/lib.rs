@@ -15,6 +15,7 @@
 //! | `parse.rs` | a text into a tree, within bounds |
 //! | `rule_cost.rs` | what the regular expressions of a repository's rules may cost |
 //! | `scan.rs` | one walk over one parsed file for all rules |
+//! | `flow/` | values followed from where somebody else decides them to where they do harm |
 //! | `origin.rs` | whether the values that a statement is put together from are its own |
 //! | `examples.rs` | the examples in rule files, tried |
 //! | `secrets.rs`, `secret_kinds.rs`, `secrets/` | credentials: found, weighed, masked in place |
@@ -28,6 +29,7 @@ pub mod changes;
 pub mod checks;
 pub mod examples;
 mod finding;
+pub mod flow;
 pub mod globs;
 mod language;
 mod lines;
@@ -43,7 +45,8 @@ pub mod sides;
 pub mod suppressions;
 
 pub use finding::{
-    Category, Confidence, Finding, Severity, Side, Source, UnknownWord, assign_fingerprints,
+    Category, Confidence, Finding, FlowStep, Severity, Side, Source, UnknownWord,
+    assign_fingerprints,
 };
 pub use language::Lang;
 pub use lines::{LineSet, Lines};
@@ -69,14 +72,17 @@ pub struct Examined {
     pub findings: Vec<Finding>,
     /// Why no rule looked at it, when none did for the text's own sake.
     pub skipped: Option<String>,
+    /// What was not done to the end, for the bounds of the analysis.
+    pub cut_off: Option<String>,
 }
 
 /// Runs every analyser of every category over one text.
 pub fn examine(rules: &Ruleset, source: SourceText<'_>) -> Examined {
     let lines = Lines::new(source.text);
-    let scanned = rules.try_scan(source, &lines);
+    let scanned = rules.find(source, &lines);
     let skipped = scanned.as_ref().err().map(ToString::to_string);
-    let mut findings = scanned.unwrap_or_default();
+    let flow::Flows { mut findings, cut_off } = scanned.unwrap_or_default();
+    let cut_off = cut_off.then(|| "values were not followed to the end of it".to_owned());
     findings.extend(checks::text(source, &lines));
     findings.extend(changes::switched_off(source, &lines));
     if skipped.is_none() {
@@ -84,7 +90,7 @@ pub fn examine(rules: &Ruleset, source: SourceText<'_>) -> Examined {
     }
     findings.sort_by(|a, b| (a.start_line, &a.rule).cmp(&(b.start_line, &b.rule)));
     assign_fingerprints(&mut findings);
-    Examined { findings, skipped }
+    Examined { findings, skipped, cut_off }
 }
 
 /// The findings of [`examine`].
@@ -96,5 +102,6 @@ pub fn analyse(rules: &Ruleset, source: SourceText<'_>) -> Vec<Finding> {
 pub fn knows(rules: &Ruleset, id: &str) -> bool {
     let secret = id.strip_prefix("secret-").is_some_and(secrets::is_kind);
     let sided = sides::CHECKS.iter().any(|check| check.id == id);
-    rules.contains(id) || checks::IDS.contains(&id) || sided || secret
+    let flow = flow::rules().any(|rule| rule.id == id);
+    rules.contains(id) || checks::IDS.contains(&id) || sided || secret || flow
 }

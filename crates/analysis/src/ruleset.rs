@@ -10,7 +10,9 @@ use ast_grep_core::Matcher;
 use globset::GlobSet;
 
 use super::{
-    Category, Confidence, Finding, Lang, Lines, RuleError, RuleFile, Severity, SourceText, globs,
+    Category, Confidence, Finding, Lang, Lines, RuleError, RuleFile, Severity, SourceText,
+    flow::Flows,
+    globs,
     parse::Unparsed,
     rule_cost,
     rules::{self, BUILT_IN, InTests},
@@ -28,6 +30,8 @@ pub(super) struct CompiledRule {
     pub(super) about_input: bool,
     /// Whether it is about values that are put into a statement or a command.
     pub(super) puts_in: bool,
+    /// The weakness it is an instance of.
+    pub(super) cwe: Option<u32>,
     pub(super) title: String,
     pub(super) body: String,
     pub(super) needs: Vec<String>,
@@ -164,10 +168,22 @@ impl Ruleset {
         source: SourceText<'_>,
         lines: &Lines<'_>,
     ) -> Result<Vec<Finding>, Unparsed> {
-        let Some(language) = Lang::of(source.path, source.text) else { return Ok(Vec::new()) };
+        self.find(source, lines).map(|found| found.findings)
+    }
+
+    /// As [`Ruleset::try_scan`], with whether bounds were met. Values are followed where the rules
+    /// are those built in.
+    pub(super) fn find(
+        &self,
+        source: SourceText<'_>,
+        lines: &Lines<'_>,
+    ) -> Result<Flows, Unparsed> {
+        let Some(language) = Lang::of(source.path, source.text) else {
+            return Ok(Flows::default());
+        };
         let shared = self.built_in.then(|| built_in(language)).flatten();
         let sets: Vec<_> = shared.into_iter().chain(self.languages.get(&language)).collect();
-        scan::scan(&sets, language, source, lines)
+        scan::scan(&sets, self.built_in, language, source, lines)
     }
 
     /// Whether there is a rule of this name.
@@ -229,6 +245,7 @@ fn compile(file: &RuleFile, language: Lang) -> Result<Compiled, String> {
         tests: file.tests.unwrap_or(if softened { InTests::Soften } else { InTests::Report }),
         about_input: file.files.is_empty() && matches!(file.cwe, Some(22 | 78 | 89 | 502)),
         puts_in: file.files.is_empty() && matches!(file.cwe, Some(78 | 89)),
+        cwe: file.cwe,
         title: file.title.trim().to_owned(),
         body: format!("{}{cwe}\n\n{}", file.problem.trim(), file.advice.trim()),
         needs: file.needs.clone(),

@@ -8,6 +8,7 @@ use ast_grep_core::{NodeMatch, matcher::MatcherExt, replacer::Replacer, tree_sit
 use super::{
     Category, Finding, Lang, Lines, Side, Source, SourceText,
     finding::quote,
+    flow::{self, Flows},
     globs,
     lines::is_comment,
     origin,
@@ -19,27 +20,38 @@ use super::{
 /// How long a word is, in bytes, that a comment hardly holds by chance.
 const NAMED: usize = 12;
 
-/// The rules of one language, of those built in and of a repository's own.
+/// The rules of one language, of those built in and of a repository's own; `flows` says whether
+/// values are followed as well, in the same tree.
 pub(super) fn scan(
     sets: &[&LanguageRules],
+    flows: bool,
     language: Lang,
     source: SourceText<'_>,
     lines: &Lines<'_>,
-) -> Result<Vec<Finding>, Unparsed> {
+) -> Result<Flows, Unparsed> {
+    let flows = flows && flow::reads(language);
     let mut findings = Vec::new();
     let test = globs::is_test(source.path);
     let tooling = globs::is_tooling(source.path);
     let mut by_kind: HashMap<u16, Vec<&CompiledRule>> = HashMap::new();
     if source.touched.is_empty() {
-        return Ok(findings);
+        return Ok(Flows::default());
     }
     for (rule, kinds) in sets.iter().flat_map(|set| set.wanted(source, test)) {
         kinds.iter().for_each(|kind| by_kind.entry(*kind).or_default().push(rule));
     }
-    if by_kind.is_empty() {
-        return Ok(findings);
+    if !flows && by_kind.is_empty() {
+        return Ok(Flows::default());
     }
     let tree = parse(language, source.text)?;
+    let mut cut_off = false;
+    let mut followed = Vec::new();
+    if flows {
+        let found = flow::find(&tree.root(), language, source, lines);
+        followed = found.findings;
+        followed.iter_mut().filter(|f| decided(f, lines)).for_each(Finding::soften);
+        cut_off = found.cut_off;
+    }
     // A stack of its own: the depth of the text must not become the depth of the program.
     let mut open = vec![tree.root()];
     while let Some(node) = open.pop() {
@@ -60,12 +72,21 @@ pub(super) fn scan(
                 {
                     finding.soften();
                 }
+                followed.retain(|flow| !is_same(flow, rule, &finding));
                 findings.push(finding);
             }
         }
         open.extend(node.children());
     }
-    Ok(findings)
+    findings.append(&mut followed);
+    Ok(Flows { findings, cut_off })
+}
+
+/// Whether a rule found what a flow did.
+fn is_same(flow: &Finding, rule: &CompiledRule, found: &Finding) -> bool {
+    let cwe = flow::rules().find(|known| known.id == flow.rule).map(|known| known.cwe);
+    let inside = (found.start_line..=found.end_line).contains(&flow.start_line);
+    cwe == rule.cwe && inside
 }
 
 /// Whether somebody has thought about it: the line tells another tool to be silent, or what is
@@ -124,6 +145,7 @@ fn finding(
         suggestion: if whole { suggestion(rule, found, source, lines) } else { None },
         quote: quote(lines.get(start_line)?),
         source: Source::Rule,
+        flow: Vec::new(),
     })
 }
 

@@ -122,6 +122,7 @@ fn finding(secret: &Secret, path: &str, lines: &Lines<'_>) -> Option<Finding> {
         suggestion: None,
         quote: quote(text),
         source: Source::Secret,
+        flow: Vec::new(),
     };
     if TOLD.iter().any(|word| text.contains(word)) {
         finding.soften();

@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::{
     analysis::{
         Category, Confidence, RuleError, RuleFile, Ruleset, Severity, examples,
+        flow::{self, FlowRule},
         rules::{self, BUILT_IN},
         sides::{CHECKS, CheckInfo},
     },
@@ -86,7 +87,8 @@ impl RuleBook {
     /// Every rule and every check of both sides, by name.
     pub fn list(&self) -> Vec<RuleInfo> {
         let rules = self.rules.iter().map(|(rule, file)| info(rule, file.clone()));
-        let mut all: Vec<RuleInfo> = rules.chain(CHECKS.iter().map(check_info)).collect();
+        let mut all: Vec<RuleInfo> =
+            rules.chain(CHECKS.iter().map(check_info)).chain(flow::rules().map(flowing)).collect();
         all.sort_by(|a, b| a.id.cmp(&b.id));
         all
     }
@@ -95,7 +97,8 @@ impl RuleBook {
     pub fn find(&self, id: &str) -> Option<RuleInfo> {
         let rule = self.rules.iter().find(|(rule, _)| rule.id == id);
         let rule = rule.map(|(rule, file)| info(rule, file.clone()));
-        rule.or_else(|| CHECKS.iter().find(|c| c.id == id).map(check_info))
+        let rule = rule.or_else(|| CHECKS.iter().find(|c| c.id == id).map(check_info));
+        rule.or_else(|| flow::rules().find(|rule| rule.id == id).map(flowing))
     }
 
     /// The files that are no rules, each with line and cause.
@@ -142,6 +145,25 @@ fn check_info(check: &CheckInfo) -> RuleInfo {
         fix: None,
         valid: Vec::new(),
         invalid: Vec::new(),
+        file: None,
+    }
+}
+
+fn flowing(rule: FlowRule) -> RuleInfo {
+    let examples = |bad: bool| flow::model::examples_of(rule.id, bad);
+    RuleInfo {
+        id: rule.id.to_owned(),
+        category: Category::Security,
+        severity: rule.severity,
+        confidence: rule.confidence,
+        languages: flow::LANGUAGES.iter().map(|name| (*name).to_owned()).collect(),
+        cwe: Some(rule.cwe),
+        title: rule.title.to_owned(),
+        problem: rule.problem.to_owned(),
+        advice: rule.advice.to_owned(),
+        fix: None,
+        valid: examples(false),
+        invalid: examples(true),
         file: None,
     }
 }

@@ -198,6 +198,7 @@ pub(super) fn diagnostic(
         suggestion: None,
         quote: String::new(),
         source: Source::Verdict,
+        flow: Vec::new(),
     }
 }
 

@@ -159,6 +159,9 @@ pub struct AgentReport {
     /// How many more findings of a rule there were than are kept, by path.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub left_out: BTreeMap<String, u64>,
+    /// What a reader should know about a path that was reviewed.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub notes: BTreeMap<String, String>,
 }
 
 /// How a task of an agent ended.

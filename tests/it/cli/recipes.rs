@@ -72,7 +72,7 @@ fn every_command_of_a_recipe_works() {
     repo.write("verdict.toml", "nonsense = 1\n");
     assert_eq!(shell(&machine, &repo, "verdict review").code, Some(2), "they would count");
     let log = fs::read_to_string(repo.path().join("verdict.sarif")).unwrap();
-    assert!(log.contains("\"ruleId\": \"py-sql-injection\""), "{log}");
+    assert!(log.contains("\"ruleId\": \"sql-injection\""), "{log}");
     let summary = fs::read_to_string(machine.folder().join("summary.md")).unwrap();
     assert!(summary.starts_with("## verdict: changes requested\n"), "{summary}");
 }
@@ -106,7 +106,7 @@ fn the_plain_hook_decides_about_a_push() {
     let push = || shell(&machine, &repo, "git push -q origin main 2>&1");
     let refused = push();
     assert_ne!(refused.code, Some(0), "{refused:?}");
-    assert!(refused.stdout.contains("security/py-sql-injection"), "{refused:?}");
+    assert!(refused.stdout.contains("security/sql-injection"), "{refused:?}");
     let there = remote.git(["rev-parse", "main"]);
     assert_eq!(there, repo.git(["rev-parse", "HEAD~1"]));
 

@@ -94,6 +94,7 @@ fn moot(path: &str, line: u32, quote: &str) -> Finding {
         suggestion: None,
         quote: quote.into(),
         source: Source::Model,
+        flow: Vec::new(),
     }
 }
 

@@ -117,14 +117,13 @@ fn what_a_comment_explains_is_judged_more_softly() {
 
 /// What a function puts together of its own making needs no escaping; what was handed to it does.
 #[test]
-fn own_values_are_judged_more_softly() {
+fn own_values_are_no_injection() {
     let judged = |path: &str, rule: &str, text: &str| {
         let touched = LineSet::all();
         let found = analyse(&Ruleset::built_in(), SourceText { path, text, touched: &touched });
-        let found = found.iter().find(|f| f.rule == rule);
-        found.unwrap_or_else(|| panic!("no {rule} in {text}")).confidence.get() >= 50
+        found.iter().any(|f| f.rule == rule && f.confidence.get() >= 50)
     };
-    let python = |body: &str| judged("a.py", "py-sql-injection", body);
+    let python = |body: &str| judged("a.py", "sql-injection", body);
     assert!(python("cur.execute(f\"SELECT a FROM t WHERE n = '{n}'\")\n"), "no function around");
     assert!(python("def f(cur, n):\n    cur.execute(f\"SELECT a FROM t WHERE n = '{n}'\")\n"));
     assert!(python(
@@ -139,25 +138,25 @@ fn own_values_are_judged_more_softly() {
         "def upgrade():\n    now = datetime.utcnow()\n    \
          c.execute(\"UPDATE t SET created = '%s'\" % now)\n"
     ));
-    let shell = |body: &str| judged("a.js", "js-shell-injection", body);
+    let shell = |body: &str| judged("a.js", "shell-injection", body);
     assert!(shell("app.get('/', (req, res) => { execSync(`ping ${req.query.host}`); });"));
     assert!(shell("const run = name => { const c = name; execSync(`rm ${c}`); };"));
     assert!(!shell(
         "const dir = path.join(__dirname, 'x');\n(async () => { execSync(`ls ${dir}`); })();"
     ));
-    let go = |body: &str| judged("a.go", "go-shell-injection", &format!("package a\n{body}"));
-    assert!(go("func f(name string) { exec.Command(\"sh\", \"-c\", \"rm \"+name) }"));
+    let head = "package a\nimport \"os/exec\"\n";
+    let go = |body: &str| judged("a.go", "shell-injection", &format!("{head}{body}"));
+    assert!(go("func F(name string) { exec.Command(\"sh\", \"-c\", \"rm \"+name) }"));
     assert!(!go(
-        "func f() {\n\tdir := os.TempDir()\n\texec.Command(\"sh\", \"-c\", \"ls \"+dir)\n}"
+        "func F() {\n\tdir := os.TempDir()\n\texec.Command(\"sh\", \"-c\", \"ls \"+dir)\n}"
     ));
-    let java =
-        |body: &str| judged("A.java", "java-sql-injection", &format!("class A {{ {body} }}"));
+    let java = |body: &str| judged("A.java", "sql-injection", &format!("class A {{ {body} }}"));
     assert!(java("void f(String n) { st.executeQuery(\"SELECT a FROM t WHERE n = \" + n); }"));
     assert!(!java(
         "void f() {\n  int n = version();\n  \
          st.executeQuery(\"SELECT a FROM t WHERE n = \" + n);\n}"
     ));
-    let ruby = |body: &str| judged("a.rb", "rb-sql-injection", body);
+    let ruby = |body: &str| judged("a.rb", "sql-injection", body);
     assert!(ruby("def f\n  User.where(\"name = '#{params[:name]}'\")\nend\n"));
     assert!(ruby("def f(name)\n  User.where(\"name = '#{name}'\")\nend\n"));
     assert!(!ruby("def f\n  now = Time.now\n  User.where(\"seen < '#{now}'\")\nend\n"));

@@ -45,12 +45,15 @@ fn about() -> ReportContext {
 async fn text_for_people() {
     let state = fixture().review("HEAD^!").await;
     insta::assert_snapshot!(text(&state, &about(), false), @r###"
-    high An SQL statement is put together from values
-      app/db.py:8  security/py-sql-injection · confidence 0.75
+    high A value from outside becomes part of an SQL statement
+      app/db.py:8  security/sql-injection · confidence 0.60
         8 │     cur.execute(f"SELECT * FROM t WHERE name = '{name}'")
           │     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-      A value that holds a quote ends the string and goes on as SQL. (CWE-89)
-      Leave placeholders in the statement and pass the values as the second argument of `execute`.
+      A value that holds a quote, or a word of SQL, changes what the statement does. (CWE-89)
+      Leave placeholders in the statement and pass the values beside it.
+      The way of the value:
+      - line 4: parameter `name`
+      - line 8: reaches `cur.execute`
 
     medium A breakpoint was left in
       app/db.py:9  pattern/py-debugger · confidence 0.95
@@ -100,15 +103,27 @@ async fn json_for_programs() {
           "start_line": 8,
           "end_line": 8,
           "severity": "high",
-          "confidence": 0.75,
+          "confidence": 0.6,
           "agent": "security",
-          "rule": "py-sql-injection",
-          "title": "An SQL statement is put together from values",
-          "body": "A value that holds a quote ends the string and goes on as SQL. (CWE-89)\n\nLeave placeholders in the statement and pass the values as the second argument of `execute`.",
+          "rule": "sql-injection",
+          "title": "A value from outside becomes part of an SQL statement",
+          "body": "A value that holds a quote, or a word of SQL, changes what the statement does. (CWE-89)\n\nLeave placeholders in the statement and pass the values beside it.\n\nThe way of the value:\n\n- line 4: parameter `name`\n- line 8: reaches `cur.execute`",
           "suggestion": null,
-          "fingerprint": "db1d3226faeafb27",
-          "source": "rule",
-          "quote": "    cur.execute(f\"SELECT * FROM t WHERE name = '{name}'\")"
+          "fingerprint": "9e573772c1c03aac",
+          "source": "flow",
+          "quote": "    cur.execute(f\"SELECT * FROM t WHERE name = '{name}'\")",
+          "flow": [
+            {
+              "path": "app/db.py",
+              "line": 4,
+              "note": "parameter `name`"
+            },
+            {
+              "path": "app/db.py",
+              "line": 8,
+              "note": "reaches `cur.execute`"
+            }
+          ]
         },
         {
           "path": "app/db.py",

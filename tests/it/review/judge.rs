@@ -28,6 +28,7 @@ fn finding(rule: &str, line: u32, quote: &str) -> Finding {
         suggestion: Some("x".into()),
         quote: quote.into(),
         source: Source::Model,
+        flow: Vec::new(),
     }];
     assign_fingerprints(&mut finding);
     let [finding] = finding;

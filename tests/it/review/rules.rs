@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use verdict::analysis::{LineSet, Lines, Ruleset, SourceText, examples, rules, sides};
+use verdict::analysis::{LineSet, Lines, Ruleset, SourceText, examples, flow, rules, sides};
 
 fn matches(set: &Ruleset, rule: &str, path: &str, text: &str) -> usize {
     let touched = LineSet::all();
@@ -44,7 +44,9 @@ fn every_rule_file_is_listed() {
     let told: BTreeSet<&str> = told.map(|(id, _)| id).collect();
     let id = |file: &'static str| file.rsplit('/').next().unwrap().trim_end_matches(".yml");
     let checks = sides::CHECKS.iter().map(|check| check.id);
-    let ids: BTreeSet<&str> = rules::BUILT_IN.iter().map(|(f, _)| id(f)).chain(checks).collect();
+    let flows = flow::rules().map(|rule| rule.id);
+    let ids: BTreeSet<&str> =
+        rules::BUILT_IN.iter().map(|(f, _)| id(f)).chain(checks).chain(flows).collect();
     assert_eq!(told, ids, "docs/rules.md lists the rules");
 }
 

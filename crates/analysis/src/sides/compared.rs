@@ -78,6 +78,7 @@ impl Head<'_> {
             suggestion: None,
             quote: quote(self.lines.get(line).unwrap_or_default()),
             source: Source::Check,
+            flow: Vec::new(),
         }
     }
 }

@@ -25,7 +25,7 @@ use super::{
     state::{AgentReport, Ingested, Outcome, ReviewFile},
 };
 use crate::{
-    analysis::{Finding, assign_fingerprints},
+    analysis::{Category, Finding, assign_fingerprints},
     base::{Fault, Result},
     forge::{FileChange, Target},
 };
@@ -84,6 +84,8 @@ pub struct ChunkReport {
     pub skipped: BTreeMap<String, String>,
     /// How many more findings of a rule there were than are kept, by path.
     pub left_out: BTreeMap<String, u64>,
+    /// What a reader should know about a path that was reviewed.
+    pub notes: BTreeMap<String, String>,
 }
 
 impl<'a> AgentContext<'a> {
@@ -117,6 +119,9 @@ impl<'a> AgentContext<'a> {
             let path = || file.path.clone();
             report.unread.extend(analysed.failed.clone().map(|why| (path(), why)));
             report.skipped.extend(analysed.skipped.clone().map(|why| (path(), why)));
+            let follows = self.agent == Category::Security.word();
+            let note = analysed.cut_off.clone().filter(|_| follows);
+            report.notes.extend(note.map(|why| (path(), why)));
             report.left_out.extend((left_out > 0).then(|| (path(), left_out)));
         }
         Ok(report)
@@ -155,7 +160,7 @@ pub fn gave_up(agent: &dyn Agent, number: u32, fault: &Fault) -> AgentReport {
 }
 
 fn report(agent: &dyn Agent, chunk: u32, outcome: Outcome, found: ChunkReport) -> AgentReport {
-    let ChunkReport { findings, unread, skipped, left_out } = found;
+    let ChunkReport { findings, unread, skipped, left_out, notes } = found;
     let agent = agent.id().to_owned();
-    AgentReport { agent, chunk, outcome, findings, unread, skipped, left_out }
+    AgentReport { agent, chunk, outcome, findings, unread, skipped, left_out, notes }
 }

@@ -24,6 +24,8 @@ pub struct Analysed {
     pub skipped: Option<String>,
     /// Why it was not analysed, when something went wrong.
     pub failed: Option<String>,
+    /// Where values were not followed to their end, because of the bounds of the analysis.
+    pub cut_off: Option<String>,
     /// What was found, of all categories; fingerprints not yet set.
     pub findings: Vec<Finding>,
     /// How many more findings of a rule there were than are kept, by agent.
@@ -55,6 +57,7 @@ impl Analysed {
         let mut analysed = Self {
             findings: examined.findings,
             skipped: examined.skipped,
+            cut_off: examined.cut_off,
             locks: changes::locks_of(source, &Lines::new(text)),
             ..Self::default()
         };

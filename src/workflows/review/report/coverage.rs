@@ -45,9 +45,11 @@ fn of_file(state: &ReviewState, change: &Ingested, (at, file): (usize, &ReviewFi
     let path = &file.change.path;
     let mut agents = BTreeMap::new();
     let (mut reason, mut left_out) = (file.skipped.clone(), file.left_out);
+    let mut notes: Vec<String> = file.note.iter().cloned().collect();
     for agent in change.plan.agents() {
         let report = report_of(state, change, agent, at);
         left_out += report.and_then(|r| r.left_out.get(path)).copied().unwrap_or_default();
+        notes.extend(report.and_then(|r| r.notes.get(path)).cloned());
         let (checked, why) = of_agent(file, agent, report);
         reason = reason.or(why);
         agents.insert(agent.to_owned(), checked);
@@ -55,15 +57,15 @@ fn of_file(state: &ReviewState, change: &Ingested, (at, file): (usize, &ReviewFi
     let worst = agents.values().filter(|l| **l == Checked::Failed).max();
     let best = agents.values().min();
     let status = worst.or(best).copied().unwrap_or(Checked::Skipped);
-    let reason = reason.or_else(|| note(file, left_out));
+    let reason = reason.or_else(|| note(notes, left_out));
     Coverage { path: path.clone(), status, reason, lines: file.touched(), agents }
 }
 
 /// What a reader should know of a file that was reviewed.
-fn note(file: &ReviewFile, left_out: u64) -> Option<String> {
-    let more = format!("{left_out} more findings of rules that found 500 before");
-    let notes: Vec<String> =
-        file.note.iter().cloned().chain((left_out > 0).then_some(more)).collect();
+fn note(mut notes: Vec<String>, left_out: u64) -> Option<String> {
+    if left_out > 0 {
+        notes.push(format!("{left_out} more findings of rules that found 500 before"));
+    }
     (!notes.is_empty()).then(|| notes.join("; "))
 }
 

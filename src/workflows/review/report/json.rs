@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{Coverage, ReportContext, coverage, findings, verdict};
 use crate::{
-    analysis::{Confidence, Finding, Severity, Side, Source},
+    analysis::{Confidence, Finding, FlowStep, Severity, Side, Source},
     workflows::review::{judge::LeftOut, state::ReviewState},
 };
 
@@ -38,6 +38,8 @@ struct Shown<'a> {
     fingerprint: &'a str,
     source: Source,
     quote: &'a str,
+    #[serde(skip_serializing_if = "<[FlowStep]>::is_empty")]
+    flow: &'a [FlowStep],
 }
 
 /// The review as JSON, with a newline at the end.
@@ -76,5 +78,6 @@ fn shown(finding: &Finding) -> Shown<'_> {
         fingerprint: &finding.fingerprint,
         source: finding.source,
         quote: &finding.quote,
+        flow: &finding.flow,
     }
 }

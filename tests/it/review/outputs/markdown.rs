@@ -27,9 +27,9 @@ async fn a_comment_on_a_pull_request() {
 
     ### `app/db.py`
 
-    #### high · lines 11–13 · An SQL statement is put together from values
+    #### high · lines 11–13 · A value from outside becomes part of an SQL statement
 
-    `security/py-sql-injection` · confidence 0.75
+    `security/sql-injection` · confidence 0.60
 
     ```py
         cur.execute(
@@ -37,9 +37,14 @@ async fn a_comment_on_a_pull_request() {
         )
     ```
 
-    A value that holds a quote ends the string and goes on as SQL. (CWE-89)
+    A value that holds a quote, or a word of SQL, changes what the statement does. (CWE-89)
 
-    Leave placeholders in the statement and pass the values as the second argument of `execute`.
+    Leave placeholders in the statement and pass the values beside it.
+
+    The way of the value:
+
+    - line 4: parameter `name`
+    - line 11: reaches `cur.execute`
 
     #### medium · line 10 · An error is lost here
 

@@ -84,7 +84,7 @@ fn a_review_is_a_valid_log() {
 fn rules_say_what_code_scanning_wants() {
     let run = of_binary(&fixture());
     let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
-    let sql = rules.iter().find(|rule| rule["id"] == "py-sql-injection").unwrap();
+    let sql = rules.iter().find(|rule| rule["id"] == "sql-injection").unwrap();
     assert_eq!(sql["properties"]["tags"], json!(["security", "external/cwe/cwe-089"]));
     assert_eq!(sql["properties"]["security-severity"], "8.0");
     assert_eq!(sql["properties"]["precision"], "high");
@@ -98,7 +98,7 @@ fn rules_say_what_code_scanning_wants() {
 #[test]
 fn regions_go_over_all_lines() {
     let run = of_binary(&fixture());
-    let sql = &of_rule(&run, "py-sql-injection")["locations"][0]["physicalLocation"]["region"];
+    let sql = &of_rule(&run, "sql-injection")["locations"][0]["physicalLocation"]["region"];
     assert_eq!((&sql["startLine"], &sql["endLine"]), (&json!(11), &json!(13)));
     let text = sql["snippet"]["text"].as_str().unwrap();
     assert_eq!(text.lines().count(), 3, "{text}");

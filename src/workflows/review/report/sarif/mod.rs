@@ -15,13 +15,14 @@ use serde_json::json;
 use url::Url;
 
 use self::model::{
-    ArtifactChange, ArtifactLocation, BaseId, Configuration, Content, Descriptor, Driver, Fix,
-    Found, Invocation, Location, Log, MappedTo, Message, Notification, PhysicalLocation,
-    Properties, Reference, Region, Replacement, Run, Tool, VersionControl,
+    ArtifactChange, ArtifactLocation, BaseId, CodeFlow, Configuration, Content, Descriptor, Driver,
+    Fix, FlowLocation, Found, Invocation, Location, Log, MappedTo, Message, Notification,
+    PhysicalLocation, Properties, Reference, Region, Replacement, Run, ThreadFlow, Tool,
+    VersionControl,
 };
 use super::{Checked, ReportContext, coverage, escape, findings, verdict};
 use crate::{
-    analysis::{Finding, Severity, Side},
+    analysis::{Finding, FlowStep, Severity, Side},
     workflows::review::state::{Outcome, ReviewState},
 };
 
@@ -165,11 +166,24 @@ fn found(finding: &Finding, rule_index: usize, about: &ReportContext) -> Found {
         level: level(finding.severity),
         message: rules::both(&format!("{title}\n\n{}", finding.body)),
         locations: [location(&finding.path, region)],
+        code_flows: code_flow(finding).into_iter().collect(),
         partial_fingerprints: [("verdict/v1", finding.fingerprint.clone())].into(),
         rank: (weight * 100.0).round(),
         fixes: fix(finding).filter(|_| on_head).into_iter().collect(),
         properties: properties(finding),
     }
+}
+
+/// The way of a value to where it does harm.
+fn code_flow(finding: &Finding) -> Option<CodeFlow> {
+    let step = |step: &FlowStep| {
+        let (start_line, end_line) = (step.line, step.line);
+        let region = Region { start_line, end_line, ..Region::default() };
+        let message = Some(Message::plain(escape::plain(&step.note)));
+        FlowLocation { location: Location { message, ..location(&step.path, Some(region)) } }
+    };
+    let locations: Vec<FlowLocation> = finding.flow.iter().map(step).collect();
+    (!locations.is_empty()).then_some(CodeFlow { thread_flows: [ThreadFlow { locations }] })
 }
 
 fn properties(finding: &Finding) -> Properties {
@@ -211,7 +225,8 @@ fn fix(finding: &Finding) -> Option<Fix> {
 
 fn location(path: &str, region: Option<Region>) -> Location {
     let artifact_location = artifact(path);
-    Location { physical_location: PhysicalLocation { artifact_location, region } }
+    let physical_location = PhysicalLocation { artifact_location, region };
+    Location { physical_location, message: None }
 }
 
 fn artifact(path: &str) -> ArtifactLocation {

@@ -130,6 +130,8 @@ pub(super) struct Found {
     pub(super) level: &'static str,
     pub(super) message: Message,
     pub(super) locations: [Location; 1],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) code_flows: Vec<CodeFlow>,
     pub(super) partial_fingerprints: BTreeMap<&'static str, String>,
     pub(super) rank: f64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -139,8 +141,26 @@ pub(super) struct Found {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
+pub(super) struct CodeFlow {
+    pub(super) thread_flows: [ThreadFlow; 1],
+}
+
+#[derive(Serialize)]
+pub(super) struct ThreadFlow {
+    pub(super) locations: Vec<FlowLocation>,
+}
+
+#[derive(Serialize)]
+pub(super) struct FlowLocation {
+    pub(super) location: Location,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct Location {
     pub(super) physical_location: PhysicalLocation,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) message: Option<Message>,
 }
 
 #[derive(Serialize)]

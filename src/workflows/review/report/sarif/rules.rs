@@ -10,6 +10,7 @@ use super::{
 use crate::{
     analysis::{
         Category, Confidence, Finding, Severity,
+        flow::{self, FlowRule},
         rules::{self, RuleFile},
         sides::{self, CHECKS},
     },
@@ -20,6 +21,9 @@ use crate::{
 pub(super) fn descriptor(state: &ReviewState, finding: &Finding) -> Descriptor {
     if let Some(rule) = rule_file(state, &finding.rule) {
         return of_file(&rule);
+    }
+    if let Some(flow) = flow::rules().find(|rule| rule.id == finding.rule) {
+        return of_flow(&flow);
     }
     let check = CHECKS.iter().find(|check| check.id == finding.rule);
     check.map_or_else(|| of_finding(finding), of_check)
@@ -49,6 +53,24 @@ fn of_file(rule: &RuleFile) -> Descriptor {
         short_description: Message::plain(escape::plain(rule.title.trim())),
         full_description: Some(Message::plain(escape::plain(problem))),
         help: Some(both(&format!("{problem}\n\n{advice}"))),
+        default_configuration: Configuration { level: level(rule.severity) },
+        properties: info.properties(),
+    }
+}
+
+/// Of a kind of flow.
+fn of_flow(rule: &FlowRule) -> Descriptor {
+    let info = RuleProperties {
+        category: Category::Security.word(),
+        severity: rule.severity,
+        confidence: rule.confidence,
+        cwe: Some(rule.cwe),
+    };
+    Descriptor {
+        id: rule.id.to_owned(),
+        short_description: Message::plain(rule.title),
+        full_description: Some(Message::plain(rule.problem)),
+        help: Some(both(&format!("{}\n\n{}", rule.problem, rule.advice))),
         default_configuration: Configuration { level: level(rule.severity) },
         properties: info.properties(),
     }

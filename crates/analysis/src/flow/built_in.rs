@@ -1,0 +1,223 @@
+//! Methods that languages and their libraries share: containers that grow, elements taken out, text
+//! joined and replaced.
+
+use super::{
+    call::Made,
+    fold,
+    form::Kind,
+    run::Run,
+    shape,
+    value::{Known, Value},
+};
+
+impl<'t> Run<'_, 't> {
+    /// What a call of a common method gives; `None` for any other.
+    pub(super) fn built_in(&mut self, made: &Made<'_, 't>) -> Option<Value> {
+        let first = made.args.first().map(|a| &a.value);
+        if made.name == "require" && made.args.len() == 1 {
+            let module = first?.constant()?;
+            return Some(Value::named(module.strip_prefix("node:").unwrap_or(module)));
+        }
+        if made.name == "append" && matches!(made.call.callee.kind, Kind::Name(_)) {
+            let values: Vec<Value> = made.args.iter().skip(1).map(|a| a.value.clone()).collect();
+            return Some(self.grown(first?, &values));
+        }
+        let Kind::Member(target, _) = &made.call.callee.kind else { return None };
+        let values = || made.args.iter().map(|a| a.value.clone()).collect::<Vec<_>>();
+        match made.name {
+            "append" | "push" | "add" | "Add" | "Append" | "AppendLine" | "addLast" | "unshift"
+            | "insert" | "extend" | "addAll" | "write" | "WriteString" | "update" | "putAll"
+            | "push_back" | "offer" | "AppendFormat" | "concat!" | "merge!" | "setdefault" => {
+                let plain = matches!(made.name, "add" | "Add" | "update" | "insert" | "write");
+                if plain && !is_container(&made.object) {
+                    return None;
+                }
+                let mut args = values();
+                if made.name == "insert" && args.len() == 2 {
+                    args.remove(0);
+                }
+                let grown = self.grown(&made.object, &args);
+                self.store(target, grown.clone());
+                Some(grown)
+            }
+            "put" | "set" | "setAttribute" | "setProperty" | "Set" if made.args.len() > 1 => {
+                let mut args = values();
+                let value = args.pop()?;
+                let key = keys(&args);
+                let whole = fold::with_field(&made.object, key.as_deref(), value);
+                self.store(target, whole);
+                Some(Value::default())
+            }
+            _ => self.taken_out(made),
+        }
+    }
+
+    /// Elements, characters, text.
+    fn taken_out(&mut self, made: &Made<'_, 't>) -> Option<Value> {
+        let Kind::Member(target, _) = &made.call.callee.kind else { return None };
+        let first = made.args.first().map(|a| &a.value);
+        let number = first.is_some_and(|v| matches!(v.known, Known::Int(_)));
+        match (made.name, &made.object.known) {
+            ("get" | "getOrDefault" | "getProperty" | "fetch" | "Get" | "dig", Known::Map(map)) => {
+                let args: Vec<Value> = made.args.iter().map(|a| a.value.clone()).collect();
+                let whole = keys(&args).and_then(|key| map.get(key.as_str()).cloned());
+                let single = first.map(|key| fold::element(&made.object, key));
+                whole.or(single)
+            }
+            (
+                "get" | "charAt" | "elementAt" | "ElementAt" | "at",
+                Known::List(_) | Known::Text(_),
+            ) if number => first.map(|index| fold::element(&made.object, index)),
+            ("pop" | "shift" | "remove" | "removeFirst" | "RemoveAt", Known::List(list)) => {
+                let front = matches!(made.name, "shift" | "removeFirst");
+                let last = list.len().checked_sub(1)?;
+                let at = match first.map(|v| &v.known) {
+                    Some(Known::Int(at)) => usize::try_from(*at).ok()?,
+                    Some(_) => return None,
+                    None if front => 0,
+                    None => last,
+                };
+                let mut rest = (**list).clone();
+                let taken = (at < rest.len()).then(|| rest.remove(at))?;
+                self.store(target, Value::list(rest));
+                Some(taken)
+            }
+            ("format", Known::Text(_)) => {
+                let named = |name: Option<&'t str>, value: &Value| Some((name?, value.clone()));
+                let named: Vec<_> =
+                    made.args.iter().filter_map(|a| named(a.name, &a.value)).collect();
+                let values: Vec<Value> = made
+                    .args
+                    .iter()
+                    .filter(|a| a.name.is_none())
+                    .map(|a| a.value.clone())
+                    .collect();
+                let whole = fold::braces(&made.object, &values, &named);
+                self.statement(&whole, made.line);
+                Some(whole)
+            }
+            ("join", Known::Text(_)) => first.map(|list| joined(list, &made.object)),
+            ("join", Known::List(_)) => {
+                Some(joined(&made.object, &first.cloned().unwrap_or_else(|| Value::text(","))))
+            }
+            ("concat", _) if !matches!(made.object.known, Known::List(_)) => {
+                let mut parts = vec![made.object.clone()];
+                parts.extend(made.args.iter().map(|a| a.value.clone()));
+                Some(fold::put_together(&parts))
+            }
+            (
+                "replace" | "replaceAll" | "replaceFirst" | "Replace" | "ReplaceAll" | "gsub"
+                | "sub" | "tr" | "delete",
+                _,
+            ) => Some(replaced(made)),
+            _ => None,
+        }
+    }
+
+    /// A container or a builder of text with more in it.
+    pub(super) fn grown(&mut self, object: &Value, values: &[Value]) -> Value {
+        let path = object.path.clone();
+        let builds = is_builder(path.as_deref());
+        let mut grown = match &object.known {
+            Known::List(list) => {
+                let mut list = (**list).clone();
+                list.extend(values.iter().cloned());
+                Value::list(list)
+            }
+            Known::Text(_) => {
+                let mut parts = vec![object.clone()];
+                parts.extend(values.iter().cloned());
+                fold::put_together(&parts)
+            }
+            _ if builds && !object.is_tainted() => fold::put_together(values),
+            _ if builds => {
+                let mut parts = vec![object.clone()];
+                parts.extend(values.iter().cloned());
+                fold::put_together(&parts)
+            }
+            Known::Map(_) => {
+                let mut all = Value::default();
+                values.iter().for_each(|v| all.take(v));
+                fold::with_field(object, None, all)
+            }
+            _ if !object.is_tainted() && is_list(path.as_deref()) => Value::list(values.to_vec()),
+            _ => {
+                let mut object = object.clone();
+                values.iter().for_each(|v| object.take(v));
+                object
+            }
+        };
+        grown.path = path;
+        grown
+    }
+}
+
+/// Whether something of this name puts text together.
+fn is_builder(path: Option<&str>) -> bool {
+    const BUILDERS: &[&str] = &["StringBuilder", "StringBuffer", "StringIO", "String"];
+    path.is_some_and(|p| BUILDERS.iter().any(|b| p.contains(b)))
+}
+
+/// Whether a value is certainly a container, or text being put together.
+fn is_container(value: &Value) -> bool {
+    let known = matches!(value.known, Known::List(_) | Known::Map(_) | Known::Text(_));
+    let path = value.path.as_deref();
+    let made = path.is_some_and(|p| p.ends_with("Set") || p.ends_with("set()"));
+    known || made || is_list(path) || is_builder(path)
+}
+
+/// Whether something of this name is a list that was just made.
+fn is_list(path: Option<&str>) -> bool {
+    path.is_some_and(|p| p.ends_with("List") || p.ends_with("Vector") || p.ends_with("Deque"))
+}
+
+/// Several constant keys as one.
+fn keys(args: &[Value]) -> Option<String> {
+    let keys: Option<Vec<&str>> = args.iter().map(Value::constant).collect();
+    keys.filter(|k| !k.is_empty()).map(|k| k.join("\u{3}"))
+}
+
+fn joined(list: &Value, between: &Value) -> Value {
+    let Known::List(all) = &list.known else { return fold::vague_text(std::slice::from_ref(list)) };
+    let mut parts = Vec::new();
+    for (at, one) in all.iter().enumerate() {
+        if at > 0 {
+            parts.push(between.clone());
+        }
+        parts.push(one.clone());
+    }
+    fold::put_together(&parts)
+}
+
+/// Parts of a text replaced: a placeholder filled, or a character taken out that does harm.
+fn replaced(made: &Made<'_, '_>) -> Value {
+    let args: Vec<&Value> = made.args.iter().map(|a| &a.value).collect();
+    let searched = args.first().and_then(|v| v.constant());
+    let filled = args.get(1).copied().cloned().unwrap_or_default();
+    let mut value = match (made.object.known_text(), searched) {
+        (Some(text), Some(part)) if !part.is_empty() => {
+            let with = filled.shown();
+            let mut value = Value::text(&text.replace(part, &with));
+            value.take(&made.object);
+            value.take(&filled);
+            value
+        }
+        _ => {
+            let mut value = made.object.bare();
+            value.take(&filled);
+            value
+        }
+    };
+    let on_class = args.is_empty() || matches!(made.path.as_str(), "re.sub" | "Regex.Replace");
+    if on_class {
+        args.iter().for_each(|v| value.take(v));
+    }
+    let clean = searched.map_or(0, shape::cleaned_without);
+    let pattern = searched.is_none_or(|s| s.contains(['[', '\\', '^'])) || on_class;
+    value.each(|t| {
+        t.clean |= clean;
+        t.weak |= pattern;
+        true
+    });
+    value
+}

@@ -1,0 +1,349 @@
+//! Calls: what they are made on and with, what is known of the callee, what they give.
+
+use super::{
+    fold,
+    form::{Call, Expr, Kind},
+    model::{Meaning, Place, Reach},
+    run::Run,
+    value::{Known, Value},
+};
+
+/// An argument, evaluated.
+#[derive(Debug)]
+pub(super) struct Passed<'t> {
+    pub(super) name: Option<&'t str>,
+    pub(super) value: Value,
+}
+
+/// A call, with what was evaluated for it.
+pub(super) struct Made<'c, 't> {
+    pub(super) call: &'c Call<'t>,
+    /// What a method is called on.
+    pub(super) object: Value,
+    pub(super) name: &'t str,
+    /// What the callee is called.
+    pub(super) path: String,
+    pub(super) args: Vec<Passed<'t>>,
+    pub(super) line: u32,
+}
+
+impl<'t> Run<'_, 't> {
+    /// The value that a call gives.
+    pub(super) fn call(&mut self, call: &Call<'t>, line: u32) -> Value {
+        let (object, callee, name) = self.callee(&call.callee);
+        let mut path = callee.path.as_deref().unwrap_or(name).to_owned();
+        if call.new {
+            path = format!("new {path}");
+        }
+        let args = self.args(call, &object);
+        let made = Made { call, object, name, path, args, line };
+        self.sinks(&made);
+        if let Some(value) = self.built_in(&made) {
+            return value;
+        }
+        if let Some(value) = self.modelled(&made) {
+            return value;
+        }
+        match self.resolve(&made, &callee) {
+            Some(at) => self.called(at, &made),
+            None => self.unknown(&made),
+        }
+    }
+
+    /// Receiver, function, and the name it is called by.
+    fn callee(&mut self, callee: &Expr<'t>) -> (Value, Value, &'t str) {
+        match &callee.kind {
+            Kind::Member(object, name) => {
+                let object = self.object(object);
+                let known = match &object.known {
+                    Known::Map(fields) => fields.get(*name).cloned(),
+                    _ => None,
+                };
+                let path = format!("{}.{name}", object.path.as_deref().unwrap_or_default());
+                (object, known.unwrap_or_else(|| Value::named(&path)), name)
+            }
+            Kind::Name(name) => (Value::default(), self.name(name, callee.line, false), name),
+            _ => (Value::default(), self.eval(callee), ""),
+        }
+    }
+
+    fn args(&mut self, call: &Call<'t>, object: &Value) -> Vec<Passed<'t>> {
+        let mut closures = Vec::new();
+        let mut args = Vec::new();
+        for arg in &call.args {
+            let value = match &arg.value.kind {
+                Kind::Function(at) => {
+                    closures.push(*at);
+                    Value::of(Known::Function(*at))
+                }
+                _ => self.eval(&arg.value),
+            };
+            args.push(Passed { name: arg.name, value });
+        }
+        let seed = object.any_element().bare();
+        for at in closures {
+            self.function(at, Some(&seed));
+        }
+        args
+    }
+
+    /// Reports what reaches a sink.
+    fn sinks(&mut self, made: &Made<'_, 't>) {
+        let model = self.model;
+        for meaning in model.meanings(&made.path) {
+            let Meaning::Sink(sink, places) = meaning else { continue };
+            let Some(spec) = model.sinks.get(*sink) else { continue };
+            if spec.with.as_deref().is_some_and(|name| !is_on(made, name))
+                || spec.without.as_deref().is_some_and(|name| is_given(made, name))
+                || spec.shell && !runs_shell(made)
+            {
+                continue;
+            }
+            for place in places {
+                for value in placed(made, place) {
+                    self.check(*sink, value, (made.line, made.call.end), &made.path);
+                }
+            }
+        }
+    }
+
+    /// What the model says that a call gives.
+    fn modelled(&mut self, made: &Made<'_, 't>) -> Option<Value> {
+        let model = self.model;
+        let mut found = None;
+        for meaning in model.meanings(&made.path) {
+            let value = match meaning {
+                Meaning::Gives(reach) => {
+                    let mut value = self.result(made);
+                    self.taint(&mut value, *reach, made.line, &format!("{}()", made.path));
+                    value
+                }
+                Meaning::Clean(harms) => {
+                    let mut value = self.through(made);
+                    value.each(|t| {
+                        t.clean |= harms;
+                        t.clean != u32::MAX
+                    });
+                    value
+                }
+                Meaning::Format => {
+                    let value = self.formatted(made);
+                    self.statement(&value, made.line);
+                    value
+                }
+                Meaning::Pass => self.through(made),
+                Meaning::Read(_) | Meaning::Object | Meaning::Sink(..) | Meaning::Set(_) => {
+                    continue;
+                }
+            };
+            found = Some(value);
+            if !matches!(meaning, Meaning::Pass) {
+                break;
+            }
+        }
+        found
+    }
+
+    fn formatted(&self, made: &Made<'_, 't>) -> Value {
+        let values: Vec<Value> = made.args.iter().map(|a| a.value.clone()).collect();
+        let Some((template, rest)) = values.split_first() else { return Value::default() };
+        if self.language == "CSharp" {
+            return fold::braces(template, rest, &[]);
+        }
+        fold::formatted(template, rest)
+    }
+
+    /// The arguments and the receiver, as they come out again.
+    fn through(&self, made: &Made<'_, 't>) -> Value {
+        // What is taken out of a container is not the key.
+        let takes_out = matches!(made.name, "get" | "Get" | "fetch" | "dig" | "getOrDefault");
+        if takes_out && !made.object.is_tainted() {
+            return self.result(made);
+        }
+        let mut all: Vec<&Value> = made.args.iter().map(|a| &a.value).collect();
+        if all.is_empty() || made.object.is_tainted() {
+            all.push(&made.object);
+        }
+        if let [only] = all.as_slice() {
+            let mut value = (*only).clone();
+            if matches!(value.known, Known::List(_) | Known::Map(_)) {
+                value = value.bare();
+            }
+            if !matches!(made.name, "promisify" | "stub") {
+                value.path = self.result(made).path;
+            }
+            return value;
+        }
+        let all: Vec<Value> = all.into_iter().cloned().collect();
+        Value { path: self.result(made).path, ..fold::vague_text(&all) }
+    }
+
+    /// A value without origins, called after the call.
+    pub(super) fn result(&self, made: &Made<'_, 't>) -> Value {
+        match made.path.strip_prefix("new ") {
+            Some(class) => Value::named(class),
+            None => Value::named(&format!("{}()", made.path)),
+        }
+    }
+
+    /// The function of this file that is called, if it is certain which.
+    fn resolve(&self, made: &Made<'_, 't>, callee: &Value) -> Option<usize> {
+        if let Known::Function(at) = callee.known {
+            return Some(at);
+        }
+        if made.call.new {
+            return None;
+        }
+        let named = self.by_name.get(made.name)?;
+        let class = self.frames.last().and_then(|f| f.class);
+        let of = |at: &&usize| self.unit.functions.get(**at).and_then(|f| f.class);
+        let object = made.object.path.as_deref().unwrap_or_default();
+        let class = match object {
+            "self" | "this" | "$this" | "static" | "cls" => class,
+            "" if matches!(made.call.callee.kind, Kind::Name(_)) => {
+                let free = named.iter().find(|at| of(at).is_none());
+                return free.or_else(|| named.iter().find(|at| of(at) == class)).copied();
+            }
+            other => {
+                let other = other.trim_end_matches("()").rsplit('.').next().unwrap_or(other);
+                Some(*self.by_class.get(other)?)
+            }
+        };
+        class?;
+        named.iter().find(|at| of(at) == class).copied()
+    }
+
+    /// Whether a call makes something of a whole request.
+    fn wraps_request(&self, made: &Made<'_, 't>, name: &str) -> bool {
+        const WORDS: &[&str] = &["request", "param", "header", "body", "wrap", "query", "form"];
+        let model = self.model;
+        let is_request = |value: &Value| {
+            let path = value.path.as_deref().unwrap_or_default();
+            model.meanings(path).any(|m| matches!(m, Meaning::Object))
+        };
+        let named = made.call.new || WORDS.iter().any(|word| name.contains(word));
+        named && made.args.iter().any(|a| is_request(&a.value))
+    }
+
+    /// A call of something not known: what goes in may come out.
+    pub(super) fn unknown(&mut self, made: &Made<'_, 't>) -> Value {
+        let mut value = self.result(made);
+        let low = made.path.rsplit('.').next().unwrap_or(made.name).to_ascii_lowercase();
+        if self.wraps_request(made, &low) {
+            self.taint(&mut value, Reach::Request, made.line, &made.path);
+            value.each(|t| {
+                t.vague = !low.contains("request");
+                true
+            });
+        }
+        if looks_up(&low) && !made.object.is_tainted() {
+            return value;
+        }
+        value.take(&made.object);
+        let mut passed = Value::default();
+        made.args.iter().for_each(|a| passed.take(&a.value));
+        let clean = super::shape::cleaned_by(&low);
+        let vouched = ["safe", "valid", "trusted", "clean"].iter().any(|word| low.contains(word));
+        passed.each(|t| {
+            t.step(made.line, &format!("through `{}`", made.path));
+            t.vague |= clean == 0;
+            true
+        });
+        value.take(&passed);
+        if vouched {
+            value.each(|t| {
+                t.weak = true;
+                true
+            });
+        }
+        if clean != 0 {
+            value.each(|t| {
+                t.clean |= clean;
+                t.clean != u32::MAX
+            });
+        }
+        value
+    }
+}
+
+/// Whether a call of this name looks something up: what comes out is not what went in.
+fn looks_up(name: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "find",
+        "load",
+        "fetch",
+        "select",
+        "exists",
+        "lookup",
+        "query",
+        "count",
+        "authenticate",
+        "where",
+        "filter_by",
+        "login",
+        "verify",
+        "compare",
+        "is_",
+        "has_",
+        "check",
+        "search",
+        "xpath",
+        "execute",
+        "result",
+        "send",
+        "log",
+    ];
+    // What is got by these names is a part of what is passed.
+    const FROM_REQUEST: &[&str] = &[
+        "param", "header", "cookie", "query", "value", "body", "text", "string", "path", "name",
+        "bytes",
+    ];
+    const WHOLE: &[&str] = &["first", "one", "all", "save", "delete", "create", "update"];
+    WORDS.iter().any(|word| name.starts_with(word))
+        || WHOLE.contains(&name)
+        || name.starts_with("get") && !FROM_REQUEST.iter().any(|word| name.contains(word))
+}
+
+/// The arguments that a place stands for.
+fn placed<'m>(made: &'m Made<'_, '_>, place: &Place) -> Vec<&'m Value> {
+    let positional = || made.args.iter().filter(|a| a.name.is_none()).map(|a| &a.value);
+    match place {
+        Place::At(at) => positional().nth(*at).into_iter().collect(),
+        Place::From(at) => positional().skip(*at).collect(),
+        Place::Each => made.args.iter().map(|a| &a.value).collect(),
+        Place::This => vec![&made.object],
+        Place::Named(name) => {
+            let given = made.args.iter().find(|a| a.name == Some(name)).map(|a| &a.value);
+            let optional = made.args.iter().filter_map(|a| match &a.value.known {
+                Known::Map(fields) => fields.get(name.as_str()),
+                _ => None,
+            });
+            given.into_iter().chain(optional).collect()
+        }
+    }
+}
+
+/// Whether there is an argument or an option of this name.
+fn is_given(made: &Made<'_, '_>, name: &str) -> bool {
+    !placed(made, &Place::Named(name.to_owned())).is_empty()
+}
+
+/// Whether an argument or an option of this name is true.
+fn is_on(made: &Made<'_, '_>, name: &str) -> bool {
+    let on = |value: &&Value| match &value.known {
+        Known::Bool(on) => *on,
+        Known::Int(number) => *number != 0,
+        Known::Text(text) => !text.is_empty(),
+        _ => false,
+    };
+    placed(made, &Place::Named(name.to_owned())).iter().any(on)
+}
+
+/// Whether the arguments start a shell with something to run.
+fn runs_shell(made: &Made<'_, '_>) -> bool {
+    let is_flag = |value: &Value| matches!(value.constant(), Some("-c" | "/c" | "/C" | "-Command"));
+    made.args.iter().any(|a| match &a.value.known {
+        Known::List(list) => list.iter().any(is_flag),
+        _ => is_flag(&a.value),
+    })
+}

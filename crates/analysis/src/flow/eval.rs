@@ -1,0 +1,308 @@
+//! The value of an expression.
+
+use std::{collections::BTreeMap, rc::Rc};
+
+use super::{
+    fold,
+    form::{Expr, Kind, Op},
+    model::{Meaning, Place, Reach},
+    run::{Run, Source, truth},
+    value::{Known, Origin, Taint, Value},
+};
+
+/// Names that languages and hosts define.
+const HOST: &[&str] = &[
+    "window",
+    "document",
+    "process",
+    "console",
+    "module",
+    "exports",
+    "require",
+    "global",
+    "self",
+    "navigator",
+    "event",
+    "super",
+    "cls",
+    "this",
+    "NaN",
+    "Infinity",
+    "arguments",
+    "app",
+    "db",
+    "root",
+    "_",
+    "__dirname",
+    "__filename",
+    "settings",
+    "config",
+    "conf",
+];
+
+impl<'t> Run<'_, 't> {
+    /// The value of an expression.
+    pub(super) fn eval(&mut self, expr: &Expr<'t>) -> Value {
+        if !self.may_go_on() {
+            return Value::default();
+        }
+        self.deeper(|me| me.value(expr))
+    }
+
+    fn value(&mut self, expr: &Expr<'t>) -> Value {
+        match &expr.kind {
+            Kind::Name(name) => self.name(name, expr.line, true),
+            Kind::Str(text) => Value::text(text),
+            Kind::Int(number) => Value::of(Known::Int(*number)),
+            Kind::Bool(value) => Value::of(Known::Bool(*value)),
+            Kind::Null => Value::of(Known::Null),
+            Kind::Literal => Value::default(),
+            Kind::Join(parts) => {
+                let parts: Vec<Value> = parts.iter().map(|p| self.eval(p)).collect();
+                let whole = fold::put_together(&parts);
+                self.statement(&whole, expr.line);
+                whole
+            }
+            Kind::Member(object, name) => {
+                let object = self.object(object);
+                self.member(&object, name, expr.line)
+            }
+            Kind::Index(object, index) => {
+                let object = self.object(object);
+                let index = self.eval(index);
+                let mut element = fold::element(&object, &index);
+                // An element that is a source by its key.
+                if let Some(key) = index.constant().filter(|_| !element.is_tainted()) {
+                    let path = object.path.as_deref().unwrap_or_default();
+                    self.source(&mut element, &format!("{path}[{key}]"), expr.line);
+                }
+                element
+            }
+            Kind::Call(call) => self.call(call, expr.line),
+            Kind::Function(at) => {
+                let function = self.unit.functions.get(*at);
+                // What has a name is followed when all of the file is known.
+                if function.is_some_and(|f| f.name.is_empty() || f.nested) {
+                    self.function(*at, None);
+                }
+                Value::of(Known::Function(*at))
+            }
+            Kind::Assign(assign) => self.assign(assign),
+            _ => self.combined(expr),
+        }
+    }
+
+    fn combined(&mut self, expr: &Expr<'t>) -> Value {
+        match &expr.kind {
+            Kind::List(all) => Value::list(all.iter().map(|e| self.eval(e)).collect()),
+            Kind::Map(pairs) => self.map(pairs),
+            Kind::Seq(all) => all.iter().fold(Value::default(), |_, one| self.eval(one)),
+            Kind::Any(all) => {
+                let mut any = Value::default();
+                for one in all {
+                    let value = self.eval(one);
+                    any.take(&value);
+                }
+                any
+            }
+            Kind::Pick(three) => self.pick(three),
+            Kind::Binary(op, two) => self.binary(*op, two),
+            Kind::Not(one) => {
+                let value = self.eval(one);
+                truth(&value).map_or_else(Value::default, |held| Value::of(Known::Bool(!held)))
+            }
+            _ => Value::default(),
+        }
+    }
+
+    /// The value of what stands before a dot: a name there is no value that goes anywhere.
+    pub(super) fn object(&mut self, expr: &Expr<'t>) -> Value {
+        match &expr.kind {
+            Kind::Name(name) => self.name(name, expr.line, false),
+            _ => self.eval(expr),
+        }
+    }
+
+    pub(super) fn name(&mut self, name: &'t str, line: u32, used: bool) -> Value {
+        if let Some(value) = self.env.get(name) {
+            return value.clone();
+        }
+        let class = self.frame().class;
+        let field = class.and_then(|c| self.fields.get(c)).and_then(|fields| fields.get(name));
+        if let Some(value) = field {
+            return value.clone();
+        }
+        let mut value = Value::named(name);
+        let function = self.by_name.get(name).and_then(|all| all.first());
+        if let Some(at) = function.filter(|at| {
+            self.unit.functions.get(**at).is_some_and(|f| f.class.is_none() || f.class == class)
+        }) {
+            value.known = Known::Function(*at);
+            return value;
+        }
+        self.source(&mut value, name, line);
+        if used && !value.is_tainted() && self.undefined(name) {
+            self.taint(&mut value, Reach::Parameter, line, name);
+        }
+        value
+    }
+
+    /// Whether nothing in the file says what a name is.
+    fn undefined(&self, name: &str) -> bool {
+        matches!(self.language, "Python" | "JavaScript")
+            && name.starts_with(|c: char| c.is_ascii_lowercase())
+            && !self.defined.contains(name)
+            && !HOST.contains(&name)
+            && !(self.language == "Python" && self.text.contains("import *"))
+    }
+
+    /// What a member of a value is.
+    pub(super) fn member(&mut self, object: &Value, name: &str, line: u32) -> Value {
+        if let Known::Map(fields) = &object.known
+            && (fields.contains_key(name) || !whole(name))
+        {
+            let rest = || fold::element(object, &Value::text(name));
+            return fields.get(name).cloned().unwrap_or_else(rest);
+        }
+        let path = object.path.as_deref().unwrap_or_default();
+        let mut value = object.bare();
+        if matches!(name, "length" | "size" | "count" | "Length" | "Count" | "nil?" | "blank?") {
+            return Value::default();
+        }
+        value.path = Value::named(&format!("{path}.{name}")).path;
+        let path = value.path.clone();
+        if let Some(path) = path {
+            self.source(&mut value, &path, line);
+            self.member_meanings(&mut value, object, &path, line);
+        }
+        value
+    }
+
+    /// Members that are calls without brackets: cleaners and sinks.
+    fn member_meanings(&mut self, value: &mut Value, object: &Value, path: &Rc<str>, line: u32) {
+        let model = self.model;
+        if !value.is_tainted() {
+            return;
+        }
+        for meaning in model.meanings(path) {
+            match meaning {
+                Meaning::Clean(harms) => value.each(|t| {
+                    t.clean |= harms;
+                    t.clean != u32::MAX
+                }),
+                Meaning::Sink(sink, places) if places.contains(&Place::This) => {
+                    self.check(*sink, object, (line, line), path);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Adds what `path` gives, where it is a source.
+    pub(super) fn source(&mut self, value: &mut Value, path: &str, line: u32) {
+        let model = self.model;
+        let reach = model.meanings(path).find_map(|m| match m {
+            Meaning::Read(reach) => Some(*reach),
+            _ => None,
+        });
+        if let Some(reach) = reach {
+            self.taint(value, reach, line, path);
+        }
+    }
+
+    /// Adds a source of this reach.
+    pub(super) fn taint(&mut self, value: &mut Value, reach: Reach, line: u32, label: &str) {
+        let found = self.sources.iter().position(|s| (s.line, s.label.as_str()) == (line, label));
+        let at = found.unwrap_or_else(|| {
+            self.sources.push(Source { reach, label: label.to_owned(), line });
+            self.sources.len() - 1
+        });
+        let note = match reach {
+            Reach::Request => format!("`{label}`: from the request"),
+            Reach::Parameter => format!("`{label}`: from outside"),
+            Reach::Local => format!("`{label}`: from the surroundings"),
+        };
+        value.add(Taint::new(Origin::Source(at), line, &note));
+        if value.known_text().is_none() {
+            value.known = Known::Unknown;
+        }
+    }
+
+    fn map(&mut self, pairs: &[(Expr<'t>, Expr<'t>)]) -> Value {
+        let mut fields: BTreeMap<Rc<str>, Value> = BTreeMap::new();
+        let mut rest = Value::default();
+        for (at, (key, value)) in pairs.iter().enumerate() {
+            let spread = matches!(key.kind, Kind::Literal);
+            let key = self.eval(key);
+            let value = self.eval(value);
+            match (key.constant(), &key.known) {
+                (Some(key), _) => fields.insert(key.into(), value),
+                (_, Known::Int(number)) => fields.insert(number.to_string().into(), value),
+                _ if spread => {
+                    rest.take(&value);
+                    fields.insert(format!("\u{1}{at}").into(), value)
+                }
+                _ => fields.insert(format!("\u{1}{at}").into(), value),
+            };
+        }
+        let mut map = Value::map(fields);
+        map.take(&rest);
+        map
+    }
+
+    fn pick(&mut self, three: &[Expr<'t>; 3]) -> Value {
+        let [condition, yes, no] = three;
+        let held = self.eval(condition);
+        match truth(&held) {
+            Some(true) => return self.eval(yes),
+            Some(false) => return self.eval(no),
+            None => {}
+        }
+        let marks = self.guard(condition);
+        self.env.push();
+        self.apply(&marks.yes);
+        let yes = self.eval(yes);
+        self.env.pop();
+        self.env.push();
+        self.apply(&marks.no);
+        let no = self.eval(no);
+        self.env.pop();
+        yes.join(&no)
+    }
+
+    fn binary(&mut self, op: Op, two: &[Expr<'t>; 2]) -> Value {
+        let [left, right] = two;
+        let (a, b) = (self.eval(left), self.eval(right));
+        match op {
+            Op::Or | Op::Else => match (truth(&a), truth(&b)) {
+                (Some(true), _) => a,
+                (Some(false), _) => b,
+                _ => a.join(&b),
+            },
+            Op::And => match truth(&a) {
+                Some(true) => b,
+                Some(false) => a,
+                None => Value { path: b.path.clone(), ..b.bare() },
+            },
+            Op::Rem if a.known_text().is_some() || a.is_tainted() => {
+                let whole = fold::percent(&a, &b);
+                self.statement(&whole, left.line);
+                whole
+            }
+            Op::Push => {
+                let mut sum = a.clone();
+                sum.take(&b);
+                let target = self.grown(&a, &[b]);
+                self.store(left, target);
+                sum
+            }
+            _ => fold::compute(op, &a, &b),
+        }
+    }
+}
+
+/// Whether a member of this name stands for all of a container.
+fn whole(name: &str) -> bool {
+    const NAMES: &[&str] = &["values", "keys", "items", "entries", "first", "last", "rest", "each"];
+    NAMES.contains(&name) || name.starts_with("to_") || name.starts_with("to")
+}

@@ -1,0 +1,273 @@
+//! Conditions that say something about a value: equal to a constant, one of a list, checked by a
+//! function. Such a value is no longer as free as it was where the condition holds, or does not.
+
+use super::{
+    form::{Call, Expr, Kind, Op},
+    run::Run,
+    value::{Known, Value},
+};
+
+/// What is known of a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mark<'t> {
+    /// One of certain values.
+    Fixed(&'t str),
+    /// Checked for something.
+    Checked(&'t str),
+}
+
+/// What holds where a condition does, and where it does not.
+#[derive(Debug, Default)]
+pub(super) struct Marks<'t> {
+    pub(super) yes: Vec<Mark<'t>>,
+    pub(super) no: Vec<Mark<'t>>,
+}
+
+/// Functions that ask whether something is one of a list.
+const MEMBERSHIP: &[&str] = &[
+    "includes",
+    "include?",
+    "contains",
+    "Contains",
+    "in_array",
+    "has",
+    "containsKey",
+    "ContainsKey",
+    "hasOwnProperty",
+    "key?",
+    "has_key?",
+    "has_key",
+    "array_key_exists",
+    "member?",
+    "indexOf",
+    "containsValue",
+    "Includes",
+    "anyMatch",
+    "some",
+];
+
+/// Names of functions that say nothing about what a value may do.
+const NO_CHECKS: &[&str] = &[
+    "isset",
+    "empty",
+    "isEmpty",
+    "IsNullOrEmpty",
+    "IsNullOrWhiteSpace",
+    "isBlank",
+    "is_null",
+    "len",
+    "strlen",
+    "nil?",
+    "blank?",
+    "present?",
+    "empty?",
+    "exists",
+    "Exists",
+    "isNull",
+    "isNotEmpty",
+    "isPresent",
+    "get",
+    "bool",
+    "isArray",
+    "is_array",
+    "is_string",
+    "hasNext",
+    "next",
+    "size",
+    "length",
+    "getParameter",
+    "equalsIgnoreCase",
+    "has_attr",
+    "hasattr",
+    "is_dir",
+    "is_file",
+    "file_exists",
+    "isDirectory",
+    "isFile",
+    "existsSync",
+    "isinstance",
+    "callable",
+    "debug",
+];
+
+/// Parts of names of functions that check.
+const CHECKS: &[&str] = &[
+    "valid", "check", "match", "test", "safe", "allow", "permit", "is_", "is", "has", "ctype",
+    "verify", "authoriz", "starts", "ends", "white", "accept", "trusted", "filter", "numeric",
+    "digit", "alnum", "within", "relative", "search", "contains", "includes", "find", "index",
+];
+
+impl<'t> Run<'_, 't> {
+    /// What a condition says about names.
+    pub(super) fn guard(&mut self, condition: &Expr<'t>) -> Marks<'t> {
+        match &condition.kind {
+            Kind::Not(inner) => {
+                let marks = self.guard(inner);
+                Marks { yes: marks.no, no: marks.yes }
+            }
+            Kind::Binary(op, two) => self.compared(*op, &two[0], &two[1]),
+            Kind::Call(call) => self.asked(call),
+            Kind::Assign(assign) => self.guard(&assign.value),
+            Kind::Any(all) if all.len() == 1 => self.guard(&all[0]),
+            _ => Marks::default(),
+        }
+    }
+
+    fn compared(&mut self, op: Op, left: &Expr<'t>, right: &Expr<'t>) -> Marks<'t> {
+        match op {
+            Op::And | Op::Or => {
+                let (mut a, b) = (self.guard(left), self.guard(right));
+                // Where both must hold each says something; where one may, only what both say.
+                let (all, both) =
+                    if op == Op::And { (&mut a.yes, &mut a.no) } else { (&mut a.no, &mut a.yes) };
+                let (more, other) = if op == Op::And { (b.yes, b.no) } else { (b.no, b.yes) };
+                all.extend(more);
+                both.retain(|m| other.contains(m));
+                // A check is a check, however it is joined with others.
+                both.extend(other.into_iter().filter(|m| matches!(m, Mark::Checked(_))));
+                a
+            }
+            Op::Eq | Op::Ne => {
+                let fixed = self.fixed(left, right).or_else(|| self.fixed(right, left));
+                let marks = fixed.map(Mark::Fixed).into_iter().collect();
+                turned(op == Op::Ne, marks, Vec::new())
+            }
+            Op::In | Op::NotIn => {
+                let (yes, no) = match (root(left), root(right)) {
+                    (Some(name), _) if !self.eval(right).is_tainted() => {
+                        (vec![Mark::Fixed(name)], Vec::new())
+                    }
+                    (_, Some(name)) => (vec![Mark::Checked(name)], vec![Mark::Checked(name)]),
+                    _ => Default::default(),
+                };
+                turned(op == Op::NotIn, yes, no)
+            }
+            Op::Match => {
+                let names = root(left).into_iter().chain(root(right));
+                let marks: Vec<_> = names.map(Mark::Checked).collect();
+                Marks { yes: marks.clone(), no: marks }
+            }
+            // How long something is says a little.
+            Op::Lt | Op::Le | Op::Gt | Op::Ge => {
+                let mut marks = self.guard(left);
+                marks.yes.append(&mut self.guard(right).yes);
+                marks
+            }
+            _ => Marks::default(),
+        }
+    }
+
+    /// The name on one side, where the other is a constant that says something.
+    fn fixed(&mut self, name: &Expr<'t>, constant: &Expr<'t>) -> Option<&'t str> {
+        let name = name.name()?;
+        let value = self.eval(constant);
+        let fixed = match value.known {
+            Known::Text(_) => value.constant().is_some_and(|text| !text.is_empty()),
+            Known::Int(_) | Known::Bool(_) => true,
+            _ => false,
+        };
+        fixed.then_some(name)
+    }
+
+    /// A call that asks something about names.
+    fn asked(&mut self, call: &Call<'t>) -> Marks<'t> {
+        let (receiver, name) = match &call.callee.kind {
+            Kind::Member(object, name) => (root(object), *name),
+            Kind::Name(name) => (None, *name),
+            _ => return Marks::default(),
+        };
+        let args: Vec<&'t str> = call.args.iter().filter_map(|a| root(&a.value)).collect();
+        if matches!(name, "equals" | "Equals" | "equalsIgnoreCase" | "equal?" | "eql?") {
+            // Only what is compared itself is known then, not what it is a part of.
+            let own = match &call.callee.kind {
+                Kind::Member(object, _) => object.name(),
+                _ => None,
+            };
+            let names = own.into_iter().chain(call.args.iter().filter_map(|a| a.value.name()));
+            let one_constant = receiver.is_none()
+                || call.args.iter().any(|a| matches!(a.value.kind, Kind::Str(_)))
+                || matches!(&call.callee.kind, Kind::Member(o, _) if matches!(o.kind, Kind::Str(_)));
+            let yes = names.filter(|_| one_constant).map(Mark::Fixed).collect();
+            return Marks { yes, no: Vec::new() };
+        }
+        if NO_CHECKS.contains(&name) {
+            return Marks::default();
+        }
+        if MEMBERSHIP.contains(&name) {
+            let asked = receiver.filter(|r| self.env.get(r).is_some_and(Value::is_tainted));
+            return match asked {
+                Some(name) => {
+                    Marks { yes: vec![Mark::Checked(name)], no: vec![Mark::Checked(name)] }
+                }
+                None => Marks { yes: args.into_iter().map(Mark::Fixed).collect(), no: Vec::new() },
+            };
+        }
+        let low = name.to_ascii_lowercase();
+        if !CHECKS.iter().any(|word| low.contains(word)) {
+            return Marks::default();
+        }
+        let marks: Vec<_> = receiver.into_iter().chain(args).map(Mark::Checked).collect();
+        Marks { yes: marks.clone(), no: marks }
+    }
+
+    /// What a case of a switch says about its subject.
+    pub(super) fn guard_case(&mut self, subject: &Expr<'t>, test: &Expr<'t>) -> Vec<Mark<'t>> {
+        match subject.name() {
+            Some(name) if !matches!(test.kind, Kind::Name(_)) => vec![Mark::Fixed(name)],
+            Some(_) => Vec::new(),
+            None => self.guard(test).yes,
+        }
+    }
+
+    /// What a call that stands alone vouches for: `validate(x)`.
+    pub(super) fn vouched(&mut self, statement: &Expr<'t>) {
+        const VOUCH: &[&str] =
+            &["validat", "check", "assert", "ensure", "verify", "require", "abort_if", "guard"];
+        let Kind::Call(call) = &statement.kind else { return };
+        let name = match &call.callee.kind {
+            Kind::Name(name) | Kind::Member(_, name) => name.to_ascii_lowercase(),
+            _ => return,
+        };
+        if VOUCH.iter().any(|word| name.starts_with(word)) {
+            let names = call.args.iter().filter_map(|a| root(&a.value));
+            let marks: Vec<_> = names.map(Mark::Checked).collect();
+            self.apply(&marks);
+        }
+    }
+
+    /// Takes what is known into the variables.
+    pub(super) fn apply(&mut self, marks: &[Mark<'t>]) {
+        for mark in marks {
+            let (Mark::Fixed(name) | Mark::Checked(name)) = mark;
+            let Some(value) = self.env.get(name).filter(|v| v.is_tainted()) else { continue };
+            let mut value = value.clone();
+            // What was checked may be a part of another value, or made from it.
+            self.env.weaken(&value);
+            if matches!(mark, Mark::Fixed(_)) {
+                value = value.cleaned();
+            }
+            value.each(|t| {
+                t.weak = true;
+                true
+            });
+            self.env.set(name, value);
+        }
+    }
+}
+
+fn turned<'t>(turn: bool, yes: Vec<Mark<'t>>, no: Vec<Mark<'t>>) -> Marks<'t> {
+    if turn { Marks { yes: no, no: yes } } else { Marks { yes, no } }
+}
+
+/// The variable an expression is, or is a plain part of.
+fn root<'t>(expr: &Expr<'t>) -> Option<&'t str> {
+    match &expr.kind {
+        Kind::Name(name) => Some(name),
+        Kind::Member(object, _) => root(object),
+        Kind::Call(call) => match &call.callee.kind {
+            Kind::Member(object, _) if call.args.is_empty() => root(object),
+            _ => call.args.first().and_then(|arg| root(&arg.value)),
+        },
+        _ => None,
+    }
+}

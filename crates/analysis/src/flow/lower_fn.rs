@@ -1,0 +1,147 @@
+//! Trees into the form: functions, their parameters, and classes.
+
+use tree_sitter::Node;
+
+use super::{
+    form::{Action, Class, Function, Param, Stmt},
+    grammar::Shape,
+    lower::{Lowering, named},
+};
+
+impl<'t> Lowering<'t> {
+    /// A decorator, annotation or attribute of what is defined next.
+    pub(super) fn mark(&mut self, node: Node<'t>) {
+        self.marks.push(self.source(node));
+    }
+
+    /// Lowers a function, and gives its number.
+    pub(super) fn function(
+        &mut self,
+        node: Node<'t>,
+        name: &str,
+        params: &str,
+        body: &str,
+    ) -> usize {
+        let name = self.field(node, name, 0).map_or("", |n| self.source(n));
+        let body = self.field(node, body, 1);
+        let mut marks = std::mem::take(&mut self.marks);
+        let before = body.map_or(node.end_byte(), |b| b.start_byte());
+        let head = self.text.get(node.start_byte()..before).unwrap_or_default();
+        marks.extend(annotations(self, node));
+        let index = self.unit.functions.len();
+        self.unit.functions.push(Function {
+            name,
+            class: self.class,
+            params: Vec::new(),
+            body: Vec::new(),
+            marks,
+            exported: (self.table.grammar.exported)(name, head),
+            nested: self.inside > 0,
+        });
+        self.inside += 1;
+        let params = self.field(node, params, 2).or_else(|| node.child_by_field_name("parameter"));
+        let params = self.params(params);
+        let body = self.body(body);
+        self.inside -= 1;
+        if let Some(function) = self.unit.functions.get_mut(index) {
+            (function.params, function.body) = (params, body);
+        }
+        index
+    }
+
+    fn body(&mut self, node: Option<Node<'t>>) -> Vec<Stmt<'t>> {
+        let Some(node) = node else { return Vec::new() };
+        let block = matches!(self.table.shape(node), None | Some(Shape::Block | Shape::Try));
+        let mut body = self.block(Some(node));
+        if (self.table.grammar.returns_last || !block)
+            && let Some(last) = body.last_mut()
+        {
+            returned(last);
+        }
+        body
+    }
+
+    pub(super) fn class(
+        &mut self,
+        node: Node<'t>,
+        name: &str,
+        body: &str,
+        out: &mut Vec<Stmt<'t>>,
+    ) {
+        let name = self.field(node, name, 0).map_or("", |n| self.source(n));
+        self.marks.clear();
+        let index = self.unit.classes.len();
+        let before = self.field(node, body, 1).map_or(node.end_byte(), |b| b.start_byte());
+        let head = self.text.get(node.start_byte()..before).unwrap_or_default();
+        self.unit.classes.push(Class { name, head, fields: Vec::new() });
+        let outer = self.class.replace(index);
+        let inside = std::mem::take(&mut self.inside);
+        let mut all = match self.field(node, body, 1) {
+            Some(body) => self.children(body),
+            None => Vec::new(),
+        };
+        self.inside = inside;
+        self.class = outer;
+        // Methods are found by their class; what else stands there are fields.
+        let is_method = |s: &Stmt<'_>| matches!(s.kind, Action::Function(_));
+        let methods: Vec<Stmt<'t>> = all.extract_if(.., |s| is_method(s)).collect();
+        if let Some(class) = self.unit.classes.get_mut(index) {
+            class.fields = all;
+        }
+        if self.inside > 0 {
+            out.extend(methods);
+        }
+    }
+
+    fn params(&mut self, list: Option<Node<'t>>) -> Vec<Param<'t>> {
+        let Some(list) = list else { return Vec::new() };
+        if matches!(self.table.shape(list), Some(Shape::Name)) {
+            let target = self.expr(list);
+            return vec![Param { target, ty: None, marks: Vec::new() }];
+        }
+        self.parts(list).into_iter().flat_map(|node| self.param(node)).collect()
+    }
+
+    fn param(&mut self, node: Node<'t>) -> Vec<Param<'t>> {
+        let ty = node.child_by_field_name("type").map(|n| self.source(n));
+        let marks = annotations(self, node);
+        let field = ["name", "pattern", "left"].iter().find_map(|f| {
+            let all: Vec<_> = node.children_by_field_name(f, &mut node.walk()).collect();
+            (!all.is_empty()).then_some(all)
+        });
+        // A parameter without a name of its own is the pattern itself, or holds it first.
+        let holds = |n: &Node<'t>| ty.is_some() && self.table.shape(*n).is_none();
+        let inner = || named(node).into_iter().next().filter(|_| holds(&node));
+        let nodes = field.unwrap_or_else(|| vec![inner().unwrap_or(node)]);
+        let mut params = Vec::new();
+        for name in nodes {
+            params.push(Param { target: self.expr(name), ty, marks: marks.clone() });
+        }
+        params
+    }
+}
+
+/// What annotates a function or a parameter: children of kinds that hold annotations.
+fn annotations<'t>(lowering: &Lowering<'t>, node: Node<'t>) -> Vec<&'t str> {
+    const KINDS: [&str; 5] =
+        ["modifiers", "attribute_list", "decorator", "annotation", "marker_annotation"];
+    let holds = |n: &Node<'t>| KINDS.contains(&n.kind());
+    named(node).into_iter().filter(holds).map(|n| lowering.source(n)).collect()
+}
+
+/// Makes what a statement ends with the value of its function.
+fn returned(stmt: &mut Stmt<'_>) {
+    let kind = std::mem::replace(&mut stmt.kind, Action::Leave);
+    stmt.kind = match kind {
+        Action::Expr(value) => Action::Return(Some(value)),
+        Action::If(condition, mut yes, mut no) => {
+            yes.last_mut().into_iter().chain(no.last_mut()).for_each(returned);
+            Action::If(condition, yes, no)
+        }
+        Action::Try(mut body, handlers, end) => {
+            body.last_mut().into_iter().for_each(returned);
+            Action::Try(body, handlers, end)
+        }
+        other => other,
+    };
+}

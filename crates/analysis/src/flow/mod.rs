@@ -1,0 +1,76 @@
+//! Values followed through functions: from where somebody else decides them to where they do harm.
+//!
+//! What it promises: every step follows from the text, the same text gives the same flows, and a flow
+//! that no touched line is part of is not reported. It is bounded in time and memory; what was cut off
+//! is named. What it never does: follow a value into another file, or through an alias.
+//!
+//! | file | is |
+//! |---|---|
+//! | `form.rs` | the language-neutral form: functions, statements, expressions |
+//! | `lower.rs`, `lower_expr.rs`, `lower_fn.rs`, `grammar/` | trees into the form, by a table for each language |
+//! | `model.rs`, `models/` | sources, sinks, cleaners: data, with examples |
+//! | `value.rs`, `env.rs`, `fold.rs` | values, variables, constants |
+//! | `run.rs`, `branch.rs`, `eval.rs`, `assign.rs`, `call.rs`, `built_in.rs` | statements, expressions, calls |
+//! | `summary.rs` | functions, and what calling them does |
+//! | `guard.rs`, `shape.rs` | conditions that check a value; places where it does no harm |
+//! | `names.rs` | which names a file defines |
+//! | `report.rs` | flows into findings |
+
+mod assign;
+mod branch;
+mod built_in;
+mod call;
+mod env;
+mod eval;
+mod fold;
+mod form;
+mod grammar;
+mod guard;
+mod lower;
+mod lower_expr;
+mod lower_fn;
+pub mod model;
+mod names;
+mod report;
+mod run;
+mod shape;
+mod summary;
+#[cfg(test)]
+mod tests;
+mod value;
+
+use crate::{Finding, Lang, Lines, SourceText, parse::Tree};
+
+pub use report::{FlowRule, rules};
+
+/// What following the values of a text came to.
+#[derive(Debug, Default)]
+pub(super) struct Flows {
+    pub(super) findings: Vec<Finding>,
+    /// Whether bounds were met before the end of the text.
+    pub(super) cut_off: bool,
+}
+
+/// The languages values are followed in, by name.
+pub const LANGUAGES: &[&str] =
+    &["Python", "JavaScript", "TypeScript", "Tsx", "Java", "Go", "Php", "Ruby", "CSharp"];
+
+/// Whether values are followed in this language.
+pub(super) fn reads(language: Lang) -> bool {
+    grammar::of(language).is_some()
+}
+
+/// The flows of a parsed text that its touched lines are part of.
+pub(super) fn find(
+    root: &Tree<'_>,
+    language: Lang,
+    source: SourceText<'_>,
+    lines: &Lines<'_>,
+) -> Flows {
+    let Some(table) = grammar::of(language) else { return Flows::default() };
+    let Some(model) = model::of(table.grammar.name) else { return Flows::default() };
+    let unit = lower::lower(table, source.text, root.get_inner_node());
+    let followed = run::follow(&unit, model, table.grammar.name, source.text);
+    let findings = report::findings(&unit, &followed, source, lines);
+    Flows { findings, cut_off: followed.cut_off }
+}

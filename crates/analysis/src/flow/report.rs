@@ -1,0 +1,175 @@
+//! Flows into findings: how sure each is, where it is shown, and the way it takes.
+
+use super::{
+    form::Unit,
+    model::{self, Harm, Reach},
+    run::{Followed, Hit},
+    value::Origin,
+};
+use crate::{
+    Category, Confidence, Finding, FlowStep, Lines, Severity, Side, Source, SourceText,
+    finding::quote, globs,
+};
+
+/// How sure a flow is at most that starts at a parameter anybody may pass.
+const FROM_PARAMETER: u8 = 60;
+/// The same where the source is the surroundings, or the function is nobody else's.
+const FROM_NEAR: u8 = 40;
+/// What passing through something unknown takes off.
+const VAGUE: u8 = 30;
+/// Steps shown of one way.
+const MAX_SHOWN: usize = 12;
+/// Characters shown of one step.
+const MAX_NOTE: usize = 120;
+
+/// What a kind of flow is called and means.
+#[derive(Debug, Clone, Copy)]
+pub struct FlowRule {
+    /// The rule's name.
+    pub id: &'static str,
+    /// What is wrong, in one line.
+    pub title: &'static str,
+    /// Why it is wrong.
+    pub problem: &'static str,
+    /// What to do.
+    pub advice: &'static str,
+    /// The weakness (CWE number).
+    pub cwe: u32,
+    /// How much it matters.
+    pub severity: Severity,
+    /// How sure a flow from a request is.
+    pub confidence: Confidence,
+}
+
+/// Every kind of flow that is reported.
+pub fn rules() -> impl Iterator<Item = FlowRule> {
+    model::harms().iter().map(|harm| FlowRule {
+        id: &harm.id,
+        title: harm.title.trim(),
+        problem: harm.problem.trim(),
+        advice: harm.advice.trim(),
+        cwe: harm.cwe,
+        severity: harm.severity,
+        confidence: harm.confidence,
+    })
+}
+
+/// The findings of a file: one for each sink and kind of harm, from its surest source.
+pub(super) fn findings(
+    unit: &Unit<'_>,
+    followed: &Followed,
+    source: SourceText<'_>,
+    lines: &Lines<'_>,
+) -> Vec<Finding> {
+    let mut best: Vec<(&Hit, u8)> = Vec::new();
+    // A statement whose use is known is reported there.
+    let used = |hit: &Hit| {
+        let same = |h: &&Hit| (h.harm, h.origin) == (hit.harm, hit.origin);
+        let first = followed.hits.iter().filter(same).min_by_key(|h| (h.text_only, h.line));
+        hit.text_only && first.is_some_and(|first| !std::ptr::eq(first, hit))
+    };
+    for hit in followed.hits.iter().filter(|hit| !used(hit)) {
+        let Some(harm) = model::harms().get(hit.harm) else { continue };
+        if anchor(hit, source).is_none() {
+            continue;
+        }
+        let sure = confidence(unit, followed, hit, harm);
+        match best.iter_mut().find(|(h, _)| (h.harm, h.line) == (hit.harm, hit.line)) {
+            Some(known) if known.1 < sure => *known = (hit, sure),
+            Some(_) => {}
+            None => best.push((hit, sure)),
+        }
+    }
+    let test = globs::is_test(source.path);
+    let tooling = globs::is_tooling(source.path);
+    let mut all: Vec<Finding> = Vec::new();
+    for (hit, sure) in best {
+        let Some(mut finding) = finding(hit, sure, source, lines) else { continue };
+        let request = matches!(hit.origin, Origin::Source(at)
+            if followed.sources.get(at).is_some_and(|s| s.reach == Reach::Request));
+        if test || tooling && !request {
+            finding.soften();
+        }
+        all.push(finding);
+    }
+    all
+}
+
+fn confidence(unit: &Unit<'_>, followed: &Followed, hit: &Hit, harm: &Harm) -> u8 {
+    let most = match hit.origin {
+        Origin::Source(at) => match followed.sources.get(at).map(|s| s.reach) {
+            Some(Reach::Request) => 100,
+            Some(Reach::Parameter) => FROM_PARAMETER,
+            _ => FROM_NEAR,
+        },
+        Origin::Param(at, _) => {
+            let open = unit.functions.get(at).is_some_and(|f| f.exported && !f.nested);
+            if open { FROM_PARAMETER } else { FROM_NEAR }
+        }
+    };
+    let mut sure = harm.confidence.get().min(most);
+    if hit.vague {
+        sure = sure.saturating_sub(VAGUE);
+    }
+    if hit.weak {
+        sure = sure.min(FROM_NEAR);
+    }
+    sure
+}
+
+/// The touched line that a flow is shown at: the sink, else the touched step nearest to it.
+fn anchor(hit: &Hit, source: SourceText<'_>) -> Option<(u32, u32)> {
+    let touched = |first: u32, last: u32| source.touched.first_in(first, last.max(first));
+    let steps = hit.way.iter().rev().map(|(line, _)| *line);
+    touched(hit.line, hit.end).or_else(|| steps.into_iter().find_map(|line| touched(line, line)))
+}
+
+fn finding(hit: &Hit, sure: u8, source: SourceText<'_>, lines: &Lines<'_>) -> Option<Finding> {
+    let harm = model::harms().get(hit.harm)?;
+    let (start_line, end_line) = anchor(hit, source)?;
+    let flow = way(hit, source.path);
+    let told: Vec<String> =
+        flow.iter().map(|step| format!("- line {}: {}", step.line, step.note)).collect();
+    let (problem, advice) = (harm.problem.trim(), harm.advice.trim());
+    let body = format!(
+        "{problem} (CWE-{})\n\n{advice}\n\nThe way of the value:\n\n{}",
+        harm.cwe,
+        told.join("\n")
+    );
+    Some(Finding {
+        fingerprint: String::new(),
+        agent: Category::Security.into(),
+        rule: harm.id.clone(),
+        path: source.path.to_owned(),
+        side: Side::Right,
+        start_line,
+        end_line,
+        severity: harm.severity,
+        confidence: Confidence::hundredths(sure),
+        title: harm.title.trim().to_owned(),
+        body,
+        suggestion: None,
+        quote: quote(lines.get(start_line)?),
+        source: Source::Flow,
+        flow,
+    })
+}
+
+/// The steps of a flow, in order, the sink last.
+fn way(hit: &Hit, path: &str) -> Vec<FlowStep> {
+    let mut steps: Vec<FlowStep> = Vec::new();
+    let sink = format!("reaches `{}`", hit.sink.trim_start_matches('.'));
+    let all = hit.way.iter().map(|(line, note)| (*line, note.to_string()));
+    for (line, note) in all.chain([(hit.line, sink)]) {
+        let note = note.chars().take(MAX_NOTE).collect();
+        let step = FlowStep { path: path.to_owned(), line, note };
+        if steps.last() != Some(&step) {
+            steps.push(step);
+        }
+    }
+    // The first and the last say most.
+    while steps.len() > MAX_SHOWN {
+        steps.remove(steps.len() / 2);
+    }
+    steps
+}

@@ -1,0 +1,345 @@
+//! Whether a value from outside does harm at a sink, by the text it is put into: a value after the
+//! host of an address, or a name of a column, is not what a value in quotes is.
+
+use std::sync::OnceLock;
+
+use super::{
+    model::{Harm, Reach, Sink, harms},
+    run::{Hit, Run},
+    value::{HOLE, Harms, Known, Origin, TAINTED, Taint, Value},
+};
+
+impl<'t> Run<'_, 't> {
+    /// Reports what of a value does the harm of a sink.
+    pub(super) fn check(&mut self, sink: usize, value: &Value, lines: (u32, u32), callee: &str) {
+        let model = self.model;
+        let Some(spec) = model.sinks.get(sink).filter(|_| value.is_tainted()) else { return };
+        let text = self.text;
+        let has = |words: &[String]| words.iter().any(|word| text.contains(word.as_str()));
+        if !spec.only.is_empty() && !has(&spec.only) || has(&spec.unless) {
+            return;
+        }
+        let Some(harm) = harms().get(spec.harm) else { return };
+        let value = match &value.known {
+            Known::Map(_) if harm.id == "cross-site-scripting" => return,
+            Known::List(parts) if harm.id == "cross-site-scripting" => {
+                parts.first().unwrap_or(value)
+            }
+            _ => value,
+        };
+        for taint in value.taints() {
+            let reach = self.reach(taint.origin);
+            if taint.clean & (1 << spec.harm) != 0
+                || reach < spec.from.unwrap_or(harm.from)
+                || harm.composed && reach < Reach::Request && !taint.composed
+                || harm.id == "sql-injection" && self.is_own_sql(taint.origin)
+                || harm.id == "request-forgery" && self.is_in_browser(taint.origin)
+                || !self.does_harm(spec, harm, value, taint)
+            {
+                continue;
+            }
+            self.hit(Hit {
+                harm: spec.harm,
+                origin: taint.origin,
+                way: taint.way(),
+                line: lines.0,
+                end: lines.1,
+                sink: callee.to_owned(),
+                weak: taint.weak,
+                vague: taint.vague,
+                text_only: false,
+            });
+        }
+    }
+
+    fn does_harm(&self, sink: &Sink, harm: &Harm, value: &Value, taint: &Taint) -> bool {
+        let reach = self.reach(taint.origin);
+        if harm.id != "sql-injection" {
+            return does_harm(&harm.id, value, taint, reach);
+        }
+        let upper = value.known_text().map(str::to_ascii_uppercase);
+        let words = |text: &&String| text.contains(|c: char| c.is_ascii_alphabetic());
+        match upper.as_ref().filter(words) {
+            Some(_) if sink.fragment && reach == Reach::Request => true,
+            Some(text) => {
+                let statement = sink.fragment || is_statement(text, reach);
+                statement && (reach == Reach::Request || holds_value(text))
+            }
+            // Of a value alone only the place says that it is SQL.
+            None => reach == Reach::Request && !taint.vague && self.speaks_sql(),
+        }
+    }
+
+    /// Whether the file has to do with SQL at all.
+    fn speaks_sql(&self) -> bool {
+        const WORDS: &[&str] = &[
+            "SELECT ",
+            "select ",
+            "INSERT ",
+            "insert into",
+            "UPDATE ",
+            "DELETE ",
+            "sql",
+            "Sql",
+            "SQL",
+            "cursor",
+            "jdbc",
+            "Statement",
+            "PDO",
+            "pdo",
+            "sequelize",
+            "knex",
+            "Connection",
+        ];
+        WORDS.iter().any(|word| self.text.contains(word))
+    }
+
+    /// Reports the text of a statement with a value from outside in quotes, wherever it is used.
+    pub(super) fn statement(&mut self, value: &Value, line: u32) {
+        let Some(text) = value.known_text().filter(|_| value.is_tainted()) else { return };
+        if !text.contains("'\u{2}") && !text.contains("'%\u{2}") {
+            return;
+        }
+        let upper = text.to_ascii_uppercase();
+        let whole =
+            [("SELECT ", "FROM"), ("INSERT ", "INTO"), ("UPDATE ", "SET"), ("DELETE ", "FROM")];
+        let start = upper.trim_start();
+        let is_whole =
+            |(verb, then): &(&str, &str)| start.starts_with(verb) && start.contains(then);
+        let Some(harm) = harms().iter().position(|h| h.id == "sql-injection") else { return };
+        if !whole.iter().any(is_whole) || !holds_value(&upper) {
+            return;
+        }
+        for taint in value.taints().iter().filter(|t| t.clean & (1 << harm) == 0) {
+            if self.reach(taint.origin) < Reach::Parameter || self.is_own_sql(taint.origin) {
+                continue;
+            }
+            self.hit(Hit {
+                harm,
+                origin: taint.origin,
+                way: taint.way(),
+                line,
+                end: line,
+                sink: "an SQL statement".to_owned(),
+                weak: taint.weak,
+                vague: taint.vague,
+                text_only: true,
+            });
+        }
+    }
+
+    /// Whether a source is one of a browser's, which asks servers with its user's rights anyway.
+    fn is_in_browser(&self, origin: Origin) -> bool {
+        let Origin::Source(at) = origin else { return false };
+        let label = self.sources.get(at).map_or("", |s| s.label.as_str());
+        ["location.", "document.", "window."].iter().any(|start| label.starts_with(start))
+    }
+
+    /// Whether a parameter is, by its name, a part of SQL that the caller wrote.
+    fn is_own_sql(&self, origin: Origin) -> bool {
+        const WORDS: &[&str] = &[
+            "table",
+            "tbl",
+            "column",
+            "placeholder",
+            "schema",
+            "clause",
+            "field",
+            "where",
+            "prefix",
+            "sql",
+            "condition",
+            "marks",
+            "order",
+            "index",
+            "suffix",
+            "database",
+            "dbname",
+        ];
+        let name = match origin {
+            Origin::Param(at, number) => {
+                let param = self.unit.functions.get(at).and_then(|f| f.params.get(number));
+                param.and_then(|p| p.target.name()).unwrap_or_default()
+            }
+            Origin::Source(at) => match self.sources.get(at) {
+                Some(source) if source.reach == Reach::Parameter => source.label.as_str(),
+                _ => return false,
+            },
+        };
+        let name = name.to_ascii_lowercase();
+        WORDS.iter().any(|word| name.contains(word))
+    }
+
+    /// How far somebody else decides what comes from there.
+    pub(super) fn reach(&self, origin: Origin) -> Reach {
+        match origin {
+            Origin::Param(..) => Reach::Parameter,
+            Origin::Source(at) => self.sources.get(at).map_or(Reach::Local, |s| s.reach),
+        }
+    }
+
+    /// What a function gives may do harm by itself, where its marks say so.
+    pub(super) fn returned(&mut self, line: u32, value: &Value) {
+        let Some(at) = self.frame().function else { return };
+        let Some(function) = self.unit.functions.get(at) else { return };
+        // A value of its own may be an object, which is written as data.
+        let text = self.language == "Python" || value.taints().iter().any(|t| t.composed);
+        let plain = text && !matches!(value.known, Known::List(_) | Known::Map(_));
+        if !value.is_tainted() || !plain {
+            return;
+        }
+        let model = self.model;
+        for (mark, sink) in &model.returns {
+            if function.marks.iter().any(|m| super::summary::is_marked(m, mark)) {
+                self.check(*sink, value, (line, line), "return");
+            }
+        }
+    }
+}
+
+fn does_harm(harm: &str, value: &Value, taint: &Taint, reach: Reach) -> bool {
+    let text = value.known_text();
+    match harm {
+        "open-redirect" => address(text, true),
+        "request-forgery" => address(text, false),
+        "cross-site-scripting" => reach == Reach::Request && (!taint.vague || has_markup(text)),
+        "shell-injection" => command(value),
+        _ => true,
+    }
+}
+
+/// A command: in a list, the program, or what a shell is given to run.
+fn command(value: &Value) -> bool {
+    let Known::List(list) = &value.known else { return true };
+    let shell = list.iter().any(|word| {
+        let word = word.constant().unwrap_or_default();
+        matches!(word, "-c" | "/c" | "/C" | "-Command" | "eval")
+    });
+    let spoken = |word: &Value| {
+        let before = word.known_text().and_then(|text| text.split_once(TAINTED));
+        before.is_some_and(|(before, _)| before.trim_start().contains(' '))
+    };
+    shell || list.first().is_some_and(Value::is_tainted) || list.iter().any(spoken)
+}
+
+fn has_markup(text: Option<&str>) -> bool {
+    text.is_some_and(|text| text.contains('<'))
+}
+
+/// Whether the first thing from outside in an address decides where it leads.
+fn address(text: Option<&str>, local: bool) -> bool {
+    let Some(text) = text else { return true };
+    let before = text.split(TAINTED).next().unwrap_or_default();
+    let rest = before.split_once("://").map_or(before, |(_, rest)| rest);
+    let past_host = rest.trim_start_matches('/').contains(['/', '?', '#']) && !rest.is_empty();
+    let on_site = local && before.starts_with('/') && !before.starts_with("//") && before.len() > 1;
+    let after_base = before.starts_with(HOLE);
+    !(past_host || on_site || after_base || before.starts_with(['?', '#']))
+}
+
+/// Whether a text is a statement, or a part of one.
+fn is_statement(upper: &str, reach: Reach) -> bool {
+    const STARTS: &[&str] = &[
+        "SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "CREATE", "DROP", "ALTER", "EXEC",
+        "CALL", "WITH", "MERGE", "TRUNCATE", "GRANT", "FROM ", "{CALL", "{ CALL", "(SELECT",
+        "SHOW", "USE ",
+    ];
+    const INSIDE: &[&str] =
+        &[" WHERE ", " FROM ", " LIKE ", " VALUES", "ORDER BY ", " AND ", " OR ", " IN (", " SET "];
+    let start = upper.trim_start_matches(|c: char| c.is_whitespace() || c == HOLE);
+    let compares = reach == Reach::Request && (start.contains("='") || start.contains("= "));
+    STARTS.iter().any(|word| start.starts_with(word))
+        || INSIDE.iter().any(|word| upper.contains(word))
+        || compares
+}
+
+/// Whether anything from outside stands where a value does.
+fn holds_value(upper: &str) -> bool {
+    let mut before = String::new();
+    for part in upper.split_inclusive(TAINTED) {
+        let Some(part) = part.strip_suffix(TAINTED) else { continue };
+        before.push_str(part);
+        if is_value_place(&before) {
+            return true;
+        }
+        before.push(HOLE);
+    }
+    false
+}
+
+fn is_value_place(before: &str) -> bool {
+    let bare = before.trim_end();
+    let quoted = bare.ends_with('\'') || bare.ends_with("'%") || bare.ends_with("\\'");
+    if quoted {
+        return true;
+    }
+    let bare = bare.trim_end_matches(['"', '%']).trim_end();
+    let after = ["=", "<", ">", " LIKE", " BETWEEN", " LIMIT", " OFFSET", " AND", " HAVING"];
+    let listed = bare.ends_with(['(', ',']);
+    after.iter().any(|word| bare.ends_with(word))
+        || listed && ["VALUES", " IN (", " IN("].iter().any(|word| bare.contains(word))
+        || bare.ends_with("WHERE")
+}
+
+fn bit(harm: &str) -> Harms {
+    harms().iter().position(|h| h.id == harm).map_or(0, |at| 1 << at)
+}
+
+/// The kinds of harm that a function of this name, in small letters, is for.
+pub(super) fn cleaned_by(name: &str) -> Harms {
+    static MARKUP: OnceLock<Harms> = OnceLock::new();
+    let markup = *MARKUP.get_or_init(|| {
+        bit("cross-site-scripting") | bit("xpath-injection") | bit("template-injection")
+    });
+    let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
+    if has(&["sanit", "whitelist", "allowlist", "purify", "strip_tags", "striptags"]) {
+        return Harms::MAX;
+    }
+    let mut clean = 0;
+    if has(&["escape", "encode", "htmlspecial", "htmlentit"]) && !has(&["unescape", "decode"]) {
+        clean |= markup;
+    }
+    if has(&["url", "uri"]) && has(&["escape", "encode", "quote"]) {
+        clean |= bit("request-forgery") | bit("open-redirect") | bit("header-injection");
+    }
+    if name.ends_with("_path") || name.ends_with("_url") {
+        clean |= bit("open-redirect") | bit("request-forgery");
+    }
+    if has(&["quote", "escapesql", "escape_sql", "escape_string", "escapestring"]) {
+        clean |= bit("sql-injection") | bit("shell-injection");
+    }
+    if has(&["shell"]) && has(&["escape", "quote"]) {
+        clean |= bit("shell-injection");
+    }
+    if has(&["ldap", "filter"]) && has(&["escape", "encode"]) {
+        clean |= bit("ldap-injection");
+    }
+    if has(&["regex", "regexp"]) && has(&["escape", "quote"]) {
+        clean |= bit("regex-injection");
+    }
+    if has(&["basename", "secure_filename", "getfilename", "filename_safe"]) {
+        clean |= bit("path-traversal");
+    }
+    if has(&["hash", "digest", "md5", "sha1", "sha256", "encrypt", "hmac"]) {
+        return Harms::MAX;
+    }
+    clean
+}
+
+/// The kinds of harm that a text without `part` no longer does.
+pub(super) fn cleaned_without(part: &str) -> Harms {
+    let mut clean = 0;
+    if part.contains(['\'', '"']) {
+        clean |= bit("sql-injection") | bit("xpath-injection") | bit("ldap-injection");
+    }
+    if part.contains(['<', '&']) {
+        clean |= bit("cross-site-scripting");
+    }
+    if part.contains("..") || part == "/" {
+        clean |= bit("path-traversal");
+    }
+    if part.contains(['\n', '\r']) || part.contains("\\n") || part.contains("\\r") {
+        clean |= bit("log-injection") | bit("header-injection");
+    }
+    clean
+}

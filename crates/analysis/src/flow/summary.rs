@@ -1,0 +1,329 @@
+//! Functions: their parameters as origins, what they give, and what calling them does.
+
+use std::rc::Rc;
+
+use super::{
+    call::Made,
+    form::{Function, Param},
+    lower_expr::simple,
+    model::Reach,
+    run::{Frame, Hit, Run, State, Summary},
+    value::{HOLE, Known, Origin, TAINTED, Taint, Value},
+};
+
+/// How many hits of a function are told to its callers.
+const MAX_HITS: usize = 24;
+/// How many hits a file may have in all.
+const MAX_ALL: usize = 400;
+/// How many functions are followed into each other; the others are followed by themselves.
+const MAX_FRAMES: usize = 8;
+/// How often a function written in place is followed: loops run twice.
+const MAX_ROUNDS: u8 = 2;
+
+/// Parameters that a call is made on or with; they are no data.
+const HANDLES: &[&str] = &[
+    "self",
+    "cls",
+    "this",
+    "ctx",
+    "context",
+    "db",
+    "tx",
+    "conn",
+    "connection",
+    "cursor",
+    "client",
+    "request",
+    "req",
+    "res",
+    "response",
+    "session",
+    "logger",
+    "log",
+    "app",
+    "next",
+    "err",
+    "error",
+    "callback",
+    "cb",
+    "done",
+    "config",
+    "options",
+    "opts",
+    "settings",
+    "_",
+    "w",
+    "r",
+    "c",
+    "t",
+    "engine",
+    "repo",
+    "repository",
+    "kwargs",
+    "$this",
+    "env",
+    "table",
+    "schema",
+];
+
+/// Types whose values cannot hold a text.
+const NUMBERS: &[&str] = &[
+    "int",
+    "integer",
+    "long",
+    "short",
+    "float",
+    "double",
+    "bool",
+    "boolean",
+    "guid",
+    "uuid",
+    "decimal",
+    "datetime",
+    "number",
+    "int64",
+    "int32",
+    "uint",
+    "bigdecimal",
+    "date",
+    "localdate",
+];
+
+/// Types whose values are text, or may hold it.
+const TEXTS: &[&str] = &[
+    "string",
+    "str",
+    "text",
+    "object",
+    "any",
+    "bytes",
+    "byte",
+    "charsequence",
+    "mixed",
+    "interface",
+    "anystr",
+    "optional",
+    "list",
+    "array",
+    "iterable",
+    "union",
+    "dict",
+    "map",
+    "record",
+];
+
+impl<'t> Run<'_, 't> {
+    /// Follows a function; `seed` is what its parameters may be, where it is passed to a call.
+    pub(super) fn function(&mut self, at: usize, seed: Option<&Value>) {
+        let unit = self.unit;
+        let (Some(function), Some(rounds)) = (unit.functions.get(at), self.rounds.get_mut(at))
+        else {
+            return;
+        };
+        let in_place = function.name.is_empty();
+        let most = if in_place { MAX_ROUNDS } else { 1 };
+        let deep = self.frames.len() > MAX_FRAMES && !in_place;
+        if matches!(self.states.get(at), Some(State::Active)) || *rounds >= most || deep {
+            return;
+        }
+        *rounds += 1;
+        let kept = (!in_place && !function.nested).then(|| self.env.leave());
+        let summary = self.run_function(at, function, seed);
+        if let Some(kept) = kept {
+            self.env.enter_again(kept);
+        }
+        if let Some(state) = self.states.get_mut(at) {
+            *state = State::Done(Rc::new(summary));
+        }
+    }
+
+    fn run_function(
+        &mut self,
+        at: usize,
+        function: &Function<'t>,
+        seed: Option<&Value>,
+    ) -> Summary {
+        if let Some(state) = self.states.get_mut(at) {
+            *state = State::Active;
+        }
+        let class = function.class.or_else(|| self.frame().class);
+        let from = self.hits.len();
+        self.env.push();
+        self.frames.push(Frame { function: Some(at), class, ..Frame::default() });
+        for (number, param) in function.params.iter().enumerate() {
+            let value = self.parameter(at, number, function, param, seed);
+            self.bind(&param.target, value);
+        }
+        self.block(&function.body);
+        let gives = self.frames.pop().and_then(|f| f.gives).unwrap_or_default();
+        self.env.pop();
+        let own = |hit: &&Hit| matches!(hit.origin, Origin::Param(of, _) if of == at);
+        let hits = self.hits.get(from..).unwrap_or_default();
+        let hits = hits.iter().filter(own).take(MAX_HITS).cloned().collect();
+        Summary { gives, hits }
+    }
+
+    /// What a parameter is when nobody knows the caller.
+    fn parameter(
+        &mut self,
+        at: usize,
+        number: usize,
+        function: &Function<'t>,
+        param: &Param<'t>,
+        seed: Option<&Value>,
+    ) -> Value {
+        let line = param.target.line;
+        let ty = param.ty.map(simple).unwrap_or_default();
+        let name = param.target.name().unwrap_or_default();
+        let mut value = Value::named(if ty.is_empty() { name } else { ty });
+        if let Some(seed) = seed {
+            value.take(seed);
+        }
+        if words(param.ty).any(|word| NUMBERS.contains(&word.as_str())) {
+            return Value::default();
+        }
+        if let Some(reach) = self.filled_from_request(function, param) {
+            let label = if name.is_empty() { "parameter" } else { name };
+            self.taint(&mut value, reach, line, label);
+        } else if !function.name.is_empty() && is_data(name, param.ty, self.language) {
+            let note = format!("parameter `{name}`");
+            value.add(Taint::new(Origin::Param(at, number), line, &note));
+        }
+        value
+    }
+
+    /// Whether a framework fills a parameter from a request.
+    fn filled_from_request(&self, function: &Function<'t>, param: &Param<'t>) -> Option<Reach> {
+        let has = |marks: &[&str], wanted: &str| marks.iter().any(|m| is_marked(m, wanted));
+        let name = param.target.name().unwrap_or_default();
+        let marked = self.model.marks.iter().find(|(mark, _)| has(&param.marks, mark));
+        if let Some((_, reach)) = marked {
+            return Some(*reach);
+        }
+        if HANDLES.contains(&name) || !is_text(param.ty) && param.ty.is_some() {
+            return None;
+        }
+        let handled = self.model.handlers.iter().find(|(mark, _)| has(&function.marks, mark));
+        let class = function.class.and_then(|c| self.unit.classes.get(c));
+        let controller = self.language == "CSharp"
+            && function.exported
+            && class.is_some_and(|c| c.head.contains("Controller"));
+        handled.map(|(_, reach)| *reach).or(controller.then_some(Reach::Request))
+    }
+
+    /// The value of a function of this file, and the harm its parameters do in it.
+    pub(super) fn called(&mut self, at: usize, made: &Made<'_, 't>) -> Value {
+        self.function(at, None);
+        let Some(State::Done(summary)) = self.states.get(at) else { return self.unknown(made) };
+        let summary = summary.clone();
+        for hit in &summary.hits {
+            self.passed_on(hit, at, made);
+        }
+        let mut gives = Value { path: summary.gives.path.clone(), ..Value::default() };
+        for taint in summary.gives.taints() {
+            match taint.origin {
+                Origin::Param(of, number) if of == at => {
+                    let mut value = self.argument(at, number, made).bare();
+                    value.each(|t| {
+                        t.step(made.line, &format!("through `{}`", made.path));
+                        t.clean |= taint.clean;
+                        t.weak |= taint.weak;
+                        t.vague |= taint.vague;
+                        t.composed |= taint.composed;
+                        t.clean != u32::MAX
+                    });
+                    gives.take(&value);
+                }
+                _ => gives.add(taint.clone()),
+            }
+        }
+        gives.known = match &summary.gives.known {
+            Known::Text(text) if !gives.is_tainted() => {
+                Known::Text(text.replace(TAINTED, HOLE.encode_utf8(&mut [0; 4])).into())
+            }
+            Known::List(_) | Known::Map(_) if summary.gives.is_tainted() => Known::Unknown,
+            known => known.clone(),
+        };
+        gives
+    }
+
+    /// A hit inside a called function, seen from the call.
+    fn passed_on(&mut self, hit: &Hit, at: usize, made: &Made<'_, 't>) {
+        let Origin::Param(_, number) = hit.origin else { return };
+        let value = self.argument(at, number, made);
+        for taint in value.taints() {
+            if taint.clean & (1 << hit.harm) != 0 {
+                continue;
+            }
+            let mut way = taint.way();
+            way.push((made.line, format!("passed to `{}`", made.path).into()));
+            way.extend(hit.way.iter().cloned());
+            self.hit(Hit {
+                origin: taint.origin,
+                way,
+                weak: hit.weak || taint.weak,
+                vague: hit.vague || taint.vague,
+                ..hit.clone()
+            });
+        }
+    }
+
+    /// The argument for a parameter.
+    fn argument(&self, at: usize, number: usize, made: &Made<'_, 't>) -> Value {
+        let Some(function) = self.unit.functions.get(at) else { return Value::default() };
+        let name = function.params.get(number).and_then(|p| p.target.name());
+        if let Some(named) = made.args.iter().find(|a| a.name.is_some() && a.name == name) {
+            return named.value.clone();
+        }
+        let bound = function.params.first().and_then(|p| p.target.name());
+        let shift = usize::from(matches!(bound, Some("self" | "cls")));
+        let found = number.checked_sub(shift).and_then(|n| made.args.get(n));
+        found.filter(|a| a.name.is_none()).map(|a| a.value.clone()).unwrap_or_default()
+    }
+
+    /// Keeps a hit, unless it is known or there are too many.
+    pub(super) fn hit(&mut self, hit: Hit) {
+        let same = |h: &Hit| (h.harm, h.line, h.origin) == (hit.harm, hit.line, hit.origin);
+        let worse = |h: &Hit| (h.text_only, h.weak, h.vague) > (hit.text_only, hit.weak, hit.vague);
+        match self.hits.iter().position(same) {
+            // The surer one counts.
+            Some(known) => {
+                if let Some(known) = self.hits.get_mut(known).filter(|h| worse(h)) {
+                    *known = hit;
+                }
+            }
+            None if self.hits.len() < MAX_ALL => self.hits.push(hit),
+            None => {}
+        }
+    }
+}
+
+/// The words of a type, in small letters.
+fn words(ty: Option<&str>) -> impl Iterator<Item = String> {
+    let ty = ty.unwrap_or_default();
+    let words = ty.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty());
+    words.map(str::to_ascii_lowercase)
+}
+
+fn is_text(ty: Option<&str>) -> bool {
+    words(ty).any(|word| TEXTS.contains(&word.as_str()))
+}
+
+/// Whether a parameter may hold what somebody else wrote.
+fn is_data(name: &str, ty: Option<&str>, language: &str) -> bool {
+    let name = name.trim_start_matches(['$', '*']);
+    let typed = match ty {
+        Some(_) => is_text(ty),
+        None => !matches!(language, "Java" | "Go" | "CSharp"),
+    };
+    typed && !name.is_empty() && !HANDLES.contains(&name)
+}
+
+/// Whether annotations as written hold one of this name.
+pub(super) fn is_marked(marks: &str, wanted: &str) -> bool {
+    marks.split(['@', '[']).any(|mark| {
+        let end = |c: char| c == '(' || c == ']' || c == ',' || c.is_whitespace();
+        let name = mark.split(end).next().unwrap_or_default();
+        name.rsplit('.').next() == Some(wanted)
+    })
+}
