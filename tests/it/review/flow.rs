@@ -51,9 +51,7 @@ async fn text_for_people() {
           │     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
       A value that holds a quote, or a word of SQL, changes what the statement does. (CWE-89)
       Leave placeholders in the statement and pass the values beside it.
-      The way of the value:
-      - line 4: parameter `name`
-      - line 8: reaches `cur.execute`
+      The way of the value: line 4, parameter `name` → line 8, reaches `cur.execute`.
 
     medium A breakpoint was left in
       app/db.py:9  pattern/py-debugger · confidence 0.95
@@ -107,7 +105,7 @@ async fn json_for_programs() {
           "agent": "security",
           "rule": "sql-injection",
           "title": "A value from outside becomes part of an SQL statement",
-          "body": "A value that holds a quote, or a word of SQL, changes what the statement does. (CWE-89)\n\nLeave placeholders in the statement and pass the values beside it.\n\nThe way of the value:\n\n- line 4: parameter `name`\n- line 8: reaches `cur.execute`",
+          "body": "A value that holds a quote, or a word of SQL, changes what the statement does. (CWE-89)\n\nLeave placeholders in the statement and pass the values beside it.\n\nThe way of the value: line 4, parameter `name` → line 8, reaches `cur.execute`.",
           "suggestion": null,
           "fingerprint": "9e573772c1c03aac",
           "source": "flow",

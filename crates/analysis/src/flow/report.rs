@@ -129,13 +129,10 @@ fn finding(hit: &Hit, sure: u8, source: SourceText<'_>, lines: &Lines<'_>) -> Op
     let (start_line, end_line) = anchor(hit, source)?;
     let flow = way(hit, source.path);
     let told: Vec<String> =
-        flow.iter().map(|step| format!("- line {}: {}", step.line, step.note)).collect();
+        flow.iter().map(|step| format!("line {}, {}", step.line, step.note)).collect();
     let (problem, advice) = (harm.problem.trim(), harm.advice.trim());
-    let body = format!(
-        "{problem} (CWE-{})\n\n{advice}\n\nThe way of the value:\n\n{}",
-        harm.cwe,
-        told.join("\n")
-    );
+    let way = told.join(" → ");
+    let body = format!("{problem} (CWE-{})\n\n{advice}\n\nThe way of the value: {way}.", harm.cwe);
     Some(Finding {
         fingerprint: String::new(),
         agent: Category::Security.into(),

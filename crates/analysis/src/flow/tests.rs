@@ -67,7 +67,7 @@ fn a_finding_shows_the_way() {
         (5, "reaches `cursor.execute`"),
     ];
     assert_eq!(steps, expected);
-    assert!(found[0].body.contains("- line 3: set: `query`"), "{}", found[0].body);
+    assert!(found[0].body.contains(" → line 3, set: `query` → "), "{}", found[0].body);
 }
 
 /// Confidence follows the source, and a check lowers it.

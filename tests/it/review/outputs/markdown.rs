@@ -41,10 +41,7 @@ async fn a_comment_on_a_pull_request() {
 
     Leave placeholders in the statement and pass the values beside it.
 
-    The way of the value:
-
-    - line 4: parameter `name`
-    - line 11: reaches `cur.execute`
+    The way of the value: line 4, parameter `name` → line 11, reaches `cur.execute`.
 
     #### medium · line 10 · An error is lost here
 
