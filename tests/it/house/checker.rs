@@ -180,5 +180,5 @@ fn habits_are_seen() {
         let text = "\n".repeat(lines);
         habits::too_long(&owned(&[("src/x.rs", &text)])).len()
     };
-    assert_eq!((long(600), long(601)), (0, 1));
+    assert_eq!((long(400), long(401)), (0, 1));
 }

@@ -69,6 +69,24 @@ fn every_module_of_the_library_is_in_the_table() {
     );
 }
 
+/// Every function on the way of a message is where ARCHITECTURE.md says.
+#[test]
+fn the_way_of_a_message_names_functions_that_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap();
+    let named = |line: &str| {
+        let (_, rest) = line.strip_prefix("| ")?.split_once(". ")?;
+        let (path, function) = rest.split('`').nth(1)?.split_once("::")?;
+        Some((path.to_owned(), function.to_owned()))
+    };
+    let steps: Vec<_> = text.lines().filter_map(named).collect();
+    assert!((1..=12).contains(&steps.len()), "{} steps", steps.len());
+    for (path, function) in steps {
+        let source = fs::read_to_string(root.join(&path)).unwrap();
+        assert!(source.contains(&format!("fn {function}(")), "{path} has no `{function}`");
+    }
+}
+
 #[test]
 fn files_are_short() {
     none(&habits::too_long(&shipped()));

@@ -57,7 +57,7 @@ const TYPES_ONLY: &[(&str, &[&str])] = &[
 ];
 
 /// The longest a file under `src` may be, in lines.
-pub(super) const LONGEST: usize = 600;
+pub(super) const LONGEST: usize = 400;
 
 /// The rooms `room` may import, beyond `base` and itself; `None` when it is no room.
 pub(super) fn allowed(room: &str) -> Option<&'static [&'static str]> {

@@ -77,7 +77,7 @@ fn acts(word: &str, first: bool) -> bool {
     let numbered = |mark: &str| {
         lower
             .match_indices(mark)
-            .any(|(at, _)| lower[at + mark.len()..].starts_with(|c: char| c.is_ascii_digit()))
+            .any(|(at, _)| lower[at + mark.len()..].starts_with(char::is_numeric))
     };
     let command = first && word.starts_with('/') && word.len() > 1;
     let link = ["://", "www.", "mailto:", "xmpp:"].iter().any(|mark| lower.contains(mark));
