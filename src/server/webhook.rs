@@ -78,7 +78,7 @@ impl Webhooks {
         let Some(shown) = text(headers, "x-hub-signature-256") else {
             return refuse("the event is not signed: set the webhook's secret on GitHub");
         };
-        let shown = shown.strip_prefix("sha256=").and_then(|hex| decode_hex(hex));
+        let shown = shown.strip_prefix("sha256=").and_then(decode_hex);
         let Some(shown) = shown else { return refuse("the signature cannot be read") };
         // Every secret is tried, whichever fits, so that the time tells nothing.
         let fits = |secret: &Secret| signature_fits(secret, body, &shown);

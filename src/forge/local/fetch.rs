@@ -80,7 +80,7 @@ impl LocalGit {
             network.end(&contents, running).await
         };
         let fetched = network.bounded(&contents, work).await;
-        Ok(fetched.and_then(|ended| ended).map_err(|error| of_server(error, fetch.url))?)
+        fetched.and_then(|ended| ended).map_err(|error| of_server(error, fetch.url))
     }
 }
 
