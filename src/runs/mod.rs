@@ -14,7 +14,7 @@
 //! It never settles a message, and knows neither queues nor HTTP: what it needs of a queue is the
 //! port [`Notifier`].
 //!
-//! Calls fail as [`Error`] says, or with a [`Fault`](crate::base::Fault) where a worker decides.
+//! Calls fail as [`Error`] says, or with a [`Fault`] where a worker decides.
 //!
 //! Layout: `admit` (event → run; `submit`) · `drive` (from a request to an [`Outcome`], for workers) ·
 //! `foreground` (a run driven where it was asked for) · `settle` (runs whose execution failed) ·
