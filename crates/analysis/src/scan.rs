@@ -72,8 +72,12 @@ pub(super) fn scan(
                 {
                     finding.soften();
                 }
-                followed.retain(|flow| !is_same(flow, rule, &finding));
-                findings.push(finding);
+                // What is surer stays; a flow says more than a rule that is as sure.
+                let same = |flow: &Finding| is_same(flow, rule, &finding);
+                if !followed.iter().any(|f| same(f) && f.confidence >= finding.confidence) {
+                    followed.retain(|flow| !same(flow));
+                    findings.push(finding);
+                }
             }
         }
         open.extend(node.children());
