@@ -178,12 +178,26 @@ impl Ruleset {
         source: SourceText<'_>,
         lines: &Lines<'_>,
     ) -> Result<Flows, Unparsed> {
+        self.walk(source, lines, self.built_in)
+    }
+
+    /// What the rules match by themselves, values not followed.
+    pub(super) fn matches(&self, source: SourceText<'_>, lines: &Lines<'_>) -> Vec<Finding> {
+        self.walk(source, lines, false).map(|found| found.findings).unwrap_or_default()
+    }
+
+    fn walk(
+        &self,
+        source: SourceText<'_>,
+        lines: &Lines<'_>,
+        flows: bool,
+    ) -> Result<Flows, Unparsed> {
         let Some(language) = Lang::of(source.path, source.text) else {
             return Ok(Flows::default());
         };
         let shared = self.built_in.then(|| built_in(language)).flatten();
         let sets: Vec<_> = shared.into_iter().chain(self.languages.get(&language)).collect();
-        scan::scan(&sets, self.built_in, language, source, lines)
+        scan::scan(&sets, flows, language, source, lines)
     }
 
     /// Whether there is a rule of this name.
