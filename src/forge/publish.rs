@@ -42,6 +42,8 @@ pub struct Publication {
     pub run: String,
     /// `clean`, `comments`, `changes_requested` or `incomplete`.
     pub verdict: &'static str,
+    /// Whether any file was reviewed; a review of none says nothing good of the change.
+    pub reviewed: bool,
     /// What comes before the findings, as Markdown: verdict, counts.
     pub opening: String,
     /// What comes after them: what was not reviewed, coverage, how to ask again.

@@ -41,6 +41,7 @@ pub(super) async fn conclude(github: &GitHub, access: &Access, review: &Publicat
 
 fn outcome(review: &Publication) -> Value {
     let (conclusion, title) = match review.verdict {
+        "clean" if !review.reviewed => ("neutral", "Nothing of the change was reviewed"),
         "clean" => ("success", "Nothing to say"),
         "changes_requested" => ("failure", "Changes requested"),
         "comments" => ("neutral", "Comments"),

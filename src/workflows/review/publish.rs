@@ -2,7 +2,7 @@
 //! nowhere unless it was told to.
 
 use super::{
-    report::{self, ReportContext},
+    report::{self, Checked, ReportContext},
     state::ReviewState,
 };
 use crate::{
@@ -39,6 +39,7 @@ fn publication(run: &RunInfo, state: &ReviewState) -> Publication {
         target: state.target.clone(),
         run: context.run.clone(),
         verdict: report::verdict(state),
+        reviewed: report::coverage(state).iter().any(|file| file.status == Checked::Done),
         opening: report::opening(state, &context),
         closing: report::closing(state, &context),
         comments: report::findings(state)

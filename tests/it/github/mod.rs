@@ -26,7 +26,11 @@ pub struct Place {
 impl Place {
     /// `octo/demo#1`, reviewed with the token of the user `reviewer`.
     pub async fn new() -> Self {
-        let repo = fixture::repository();
+        Self::of(fixture::repository()).await
+    }
+
+    /// The same of a repository whose last commit is the change.
+    async fn of(repo: Repo) -> Self {
         repo.git(["branch", "feature"]);
         repo.git(["reset", "--quiet", "--hard", "HEAD~1"]);
         let github = FakeGitHub::start().await;
@@ -42,18 +46,27 @@ impl Place {
 
     /// The same, reviewed by an App.
     pub async fn with_app() -> Self {
-        let place = Self::new().await;
-        let app = place.github.app("verdict", permissions(), &["pull_request"]);
+        Self::new().await.as_app()
+    }
+
+    /// The same of a change that touches nothing anybody reads.
+    pub async fn with_app_and_nothing_to_read() -> Self {
+        let repo = Repo::new();
+        repo.write("a.py", "x = 1\n").commit("one");
+        repo.write("b.bin", b"\0\x01\x02").commit("two");
+        Self::of(repo).await.as_app()
+    }
+
+    fn as_app(self) -> Self {
+        let app = self.github.app("verdict", permissions(), &["pull_request"]);
         app.install("octo");
-        let key = place.machine.folder().join("app.pem");
-        std::fs::write(&key, app.private_key()).unwrap();
         let machine = Machine::new()
-            .set("github.url", &place.github.url())
+            .set("github.url", &self.github.url())
             .set("github.app_id", &app.id().to_string());
-        let own = machine.folder().join("app.pem");
-        std::fs::copy(&key, &own).unwrap();
-        let machine = machine.set("github.private_key_path", &own.display().to_string());
-        Self { machine, ..place }
+        let key = machine.folder().join("app.pem");
+        std::fs::write(&key, app.private_key()).unwrap();
+        let machine = machine.set("github.private_key_path", &key.display().to_string());
+        Self { machine, ..self }
     }
 
     /// Reviews it in the foreground, apart from reviews with another word.

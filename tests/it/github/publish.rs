@@ -45,6 +45,17 @@ async fn an_app_concludes_its_check_run() {
     place.nothing_was_refused();
 }
 
+/// P6: a check is never green when nothing was read.
+#[tokio::test]
+async fn a_review_of_nothing_is_not_green() {
+    let place = Place::with_app_and_nothing_to_read().await;
+    let done = place.review("nothing");
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    let checks = place.pull.checks();
+    let [check] = &checks[..] else { panic!("{checks:?}") };
+    assert_eq!(check.conclusion.as_deref(), Some("neutral"));
+}
+
 /// N2: whatever becomes of the answer, there is one review in the end.
 #[tokio::test]
 async fn a_disturbed_publication_leaves_one_review() {
