@@ -16,7 +16,7 @@ use crate::{
     base::{Clock, Fault, key_value::KeyValueStore},
     checkpoint::{KeyRing, Memory, Sealed, SealedKeyValues, SqliteStore},
     config::{QueueUrl, Settings, StoreUrl},
-    db::{Sqlite, SqliteOptions},
+    db::{Sqlite, SqliteOptions, make_private_folder},
     forge::{
         Forges,
         github::GitHub,
@@ -214,7 +214,7 @@ impl Files {
             return Ok(file.clone());
         }
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            std::fs::create_dir_all(folder).map_err(|error| {
+            make_private_folder(folder).map_err(|error| {
                 let folder = folder.display();
                 AppError::new(setting, format!("the folder {folder} cannot be made: {error}"))
             })?;

@@ -1,7 +1,7 @@
 //! Two commits of a remote repository, and the contents that differ between them, fetched into a
 //! bare repository: no history, no other contents, no hooks, no submodules.
 
-use std::{path::Path, time::Duration};
+use std::{fs::DirBuilder, os::unix::fs::DirBuilderExt, path::Path, time::Duration};
 
 use super::{
     GitOptions, LocalGit,
@@ -89,7 +89,8 @@ async fn init(git: &Git, repo: &Path, url: &str) -> base::Result<()> {
     if repo.join("HEAD").exists() {
         return Ok(());
     }
-    std::fs::create_dir_all(repo).map_err(|error| {
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(repo);
+    made.map_err(|error| {
         Fault::outage(format!("cannot make the folder `{}`: {error}", repo.display()))
     })?;
     git.output(&["init", "--quiet", "--bare", "--template=", "."]).await?;

@@ -4,6 +4,7 @@
 mod away;
 mod deleting;
 mod listing;
+mod permissions;
 mod recipes;
 mod retention;
 mod sealing;

@@ -12,4 +12,4 @@ pub use error::{DbError, DbErrorKind};
 #[cfg(feature = "postgres")]
 pub use postgres::Postgres;
 pub use postgres::PostgresOptions;
-pub use sqlite::{Lane, Rows, Sqlite, SqliteOptions, Tx};
+pub use sqlite::{Lane, Rows, Sqlite, SqliteOptions, Tx, make_private_folder};

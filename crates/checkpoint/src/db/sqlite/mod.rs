@@ -28,6 +28,7 @@ use tokio::sync::{mpsc, oneshot};
 use self::{lane::Envelope, writer::Command};
 pub use self::{
     lane::{Lane, Tx},
+    open::make_private_folder,
     rows::Rows,
     schema::VERSION,
 };

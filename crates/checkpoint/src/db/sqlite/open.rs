@@ -1,6 +1,13 @@
 //! Opening a file: settings, journal, schema.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{
+    fs::{DirBuilder, OpenOptions},
+    io,
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    path::Path,
+    sync::Arc,
+    time::Duration,
+};
 
 use sqlx::{
     ConnectOptions, Connection, SqliteConnection,
@@ -19,7 +26,7 @@ const CHECKPOINT_PAGES: &str = "4000";
 const LONGEST_WAIT: Duration = Duration::from_hours(24);
 
 pub(super) async fn open(path: &Path, options: SqliteOptions) -> Result<Sqlite, DbError> {
-    make_folder(path)?;
+    make_private(path)?;
     let connect = connect_options(path, &options);
     let mut conn = establish(&connect, path).await?;
     let ready = async {
@@ -46,14 +53,27 @@ pub(super) async fn open(path: &Path, options: SqliteOptions) -> Result<Sqlite, 
     Ok(Sqlite { path, clock, readers, writer: sender, migrated })
 }
 
-fn make_folder(path: &Path) -> Result<(), DbError> {
-    let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) else {
-        return Ok(());
-    };
-    std::fs::create_dir_all(folder).map_err(|error| {
-        let folder = folder.display();
-        DbError::permanent(format!("folder {folder} could not be made: {error}")).on(path)
-    })
+/// Makes the file and its folder for their owner alone, unless they are there. What SQLite makes
+/// beside the file gets the file's mode.
+fn make_private(path: &Path) -> Result<(), DbError> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if let Some(folder) = folder {
+        make_private_folder(folder).map_err(|error| {
+            let folder = folder.display();
+            DbError::permanent(format!("folder {folder} could not be made: {error}")).on(path)
+        })?;
+    }
+    // What is wrong with the place is told by opening it.
+    let _ = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    Ok(())
+}
+
+/// Makes a folder, and those it is in, for their owner alone, unless they are there.
+///
+/// # Errors
+/// As the system says.
+pub fn make_private_folder(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
 fn connect_options(path: &Path, options: &SqliteOptions) -> SqliteConnectOptions {
