@@ -46,7 +46,7 @@ impl Place {
 
     /// The same, reviewed by an App.
     pub async fn with_app() -> Self {
-        Self::new().await.as_app()
+        Self::new().await.reviewed_by_app()
     }
 
     /// The same of a change that touches nothing anybody reads.
@@ -54,10 +54,10 @@ impl Place {
         let repo = Repo::new();
         repo.write("a.py", "x = 1\n").commit("one");
         repo.write("b.bin", b"\0\x01\x02").commit("two");
-        Self::of(repo).await.as_app()
+        Self::of(repo).await.reviewed_by_app()
     }
 
-    fn as_app(self) -> Self {
+    fn reviewed_by_app(self) -> Self {
         let app = self.github.app("verdict", permissions(), &["pull_request"]);
         app.install("octo");
         let machine = Machine::new()
