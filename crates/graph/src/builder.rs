@@ -1,15 +1,24 @@
-//! Graphs: how they are built, checked, and then shared.
+//! Graphs under construction.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet},
     future::Future,
     sync::Arc,
 };
 
+use serde::de::DeserializeOwned;
+
+use crate::base::Result;
+
 use super::{
-    command::{Command, Dispatch, END, NodeError},
+    check::GraphError,
+    command::{Command, Dispatch, NodeError, START, Target},
     context::Context,
-    node::{Node, OnError, boxed},
+    draw::Drawing,
+    executor::run_inside,
+    graph::{Compiled, Graph},
+    node::{Node, Subgraph},
+    retry::RetryPolicy,
     state::State,
 };
 
@@ -47,45 +56,13 @@ impl<S> Edge<S> {
     }
 }
 
-/// What is wrong with a graph. The names are nodes.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum GraphError {
-    /// No entry was named.
-    #[error("the graph has no entry: name one with `entry`")]
-    NoEntry,
-    /// An edge or the entry names a node that is not there.
-    #[error("`{from}` leads to `{to}`, which is no node")]
-    UnknownTarget {
-        /// Where the edge begins (`entry` for the entry itself).
-        from: String,
-        /// The name nobody bears.
-        to: String,
-    },
-    /// An edge begins at, or a policy speaks of, a node that is not there.
-    #[error("`{0}` is no node, but an edge or an interrupt begins there")]
-    UnknownSource(String),
-    /// Two nodes bear one name, or one bears a reserved name.
-    #[error("the name `{0}` is taken")]
-    DuplicateName(String),
-    /// Nothing leads there from the entry.
-    #[error("no way leads from the entry to {}", quoted(.0))]
-    Unreachable(Vec<String>),
-    /// Nothing leads from there to the end.
-    #[error("no way leads to the end from {}", quoted(.0))]
-    NoWayToEnd(Vec<String>),
-}
-
-fn quoted(names: &[String]) -> String {
-    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
-}
-
 /// A graph under construction. Nothing is checked before [`GraphBuilder::compile`].
 pub struct GraphBuilder<S: State, D> {
-    nodes: Vec<Node<S, D>>,
-    edges: BTreeMap<Arc<str>, Vec<Edge<S>>>,
+    pub(super) nodes: Vec<Node<S, D>>,
+    pub(super) edges: BTreeMap<Arc<str>, Vec<Edge<S>>>,
     entry: Option<Arc<str>>,
-    before: BTreeSet<Arc<str>>,
-    after: BTreeSet<Arc<str>>,
+    pub(super) before: BTreeSet<Arc<str>>,
+    pub(super) after: BTreeSet<Arc<str>>,
     recursion_limit: u32,
 }
 
@@ -121,14 +98,91 @@ impl<S: State, D> GraphBuilder<S, D> {
         &mut self.nodes[at]
     }
 
-    /// Where runs begin.
+    /// Adds a node each of whose tasks is sent an input of its own: `function` gets it beside the
+    /// context. What sends it is made by [`Target::dispatch`], so the two agree on its type.
+    pub fn task<I, F, Fut, C>(&mut self, target: Target<I>, function: F) -> &mut Node<S, D>
+    where
+        I: DeserializeOwned + 'static,
+        F: Fn(Context<S, D>, I) -> Fut + std::marker::Send + Sync + 'static,
+        Fut: Future<Output = Result<C, NodeError>> + std::marker::Send + 'static,
+        C: Into<Command<S::Update>> + std::marker::Send + 'static,
+    {
+        self.node(target.name(), move |context: Context<S, D>| {
+            let answer = context.input().map(|input| function(context, input));
+            async move { answer?.await }
+        })
+    }
+
+    /// Adds a compiled graph as a node: `input` makes what it starts from of the task's context,
+    /// once for each task, and `output` an update of its last state. What its nodes record is the
+    /// run's, too: none that ended runs again, questions inside wait for their answers, and a failure
+    /// inside is this node's. It is not retried unless asked to; a retry goes on where it failed.
+    ///
+    /// ```
+    /// # use verdict_graph::prelude::*;
+    /// # #[derive(Clone, serde::Serialize)]
+    /// # struct Number(u32);
+    /// # impl State for Number {
+    /// #     type Input = u32;
+    /// #     type Update = u32;
+    /// #     fn new(input: u32) -> Self { Self(input) }
+    /// #     fn merge(&mut self, update: u32) { self.0 = update; }
+    /// # }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Fault> {
+    /// let mut twice = GraphBuilder::<Number, ()>::new();
+    /// twice.node("double", |ctx: Context<Number, ()>| async move { Ok(ctx.state().0 * 2) });
+    /// twice.entry("double").edge("double", END);
+    /// let twice = twice.compile()?;
+    ///
+    /// let mut graph = GraphBuilder::<Number, ()>::new();
+    /// graph.subgraph("first", &twice, |ctx| Ok(ctx.state().0), |inner| inner.0);
+    /// graph.subgraph("then", &twice, |ctx| Ok(ctx.state().0), |inner| inner.0 + 2);
+    /// graph.entry("first").edge("first", "then").edge("then", END);
+    /// let graph = graph.compile()?;
+    /// let ran = graph.run(10, graph.with(())).await;
+    /// assert_eq!(ran.completed()?.0, 42);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn subgraph<G: State, K>(
+        &mut self,
+        name: &str,
+        graph: &Graph<G, D>,
+        input: impl Fn(&Context<S, D>) -> Result<G::Input> + std::marker::Send + Sync + 'static,
+        output: impl Fn(&G) -> K + std::marker::Send + Sync + 'static,
+    ) -> &mut Node<S, D>
+    where
+        D: std::marker::Send + Sync + 'static,
+        K: Into<Command<S::Update>>,
+    {
+        let inside = Subgraph {
+            drawing: Drawing::of(graph),
+            nodes: graph.all_nodes(),
+            sensitive: graph.sensitive().to_vec(),
+        };
+        let functions = Arc::new((graph.clone(), input, output));
+        let node = self.node(name, move |context: Context<S, D>| {
+            let functions = functions.clone();
+            async move {
+                let (graph, input, output) = &*functions;
+                let state = run_inside(&context, graph, input).await?;
+                Ok::<Command<S::Update>, NodeError>(output(&state).into())
+            }
+        });
+        node.inside = Some(Arc::new(inside));
+        node.retry(RetryPolicy::none())
+    }
+
+    /// Where runs begin: at this node. To begin at several, or where the input says, let edges,
+    /// branches or fan-outs begin at [`START`] instead.
     pub fn entry(&mut self, node: &str) -> &mut Self {
         self.entry = Some(node.into());
         self
     }
 
     /// After `from`, always `to`. Several edges from one node run their targets side by side; use
-    /// [`END`] to end there.
+    /// [`END`](super::END) to end there.
     pub fn edge(&mut self, from: &str, to: &str) -> &mut Self {
         self.link(from, Edge::Fixed(to.into()))
     }
@@ -195,13 +249,18 @@ impl<S: State, D> GraphBuilder<S, D> {
     ///
     /// # Errors
     /// The first thing that is wrong, with the nodes it is about.
-    pub fn compile(self) -> Result<Graph<S, D>, GraphError> {
-        let entry = self.entry.clone().ok_or(GraphError::NoEntry)?;
+    pub fn compile(mut self) -> Result<Graph<S, D>, GraphError> {
+        let entry = self.resolve_entry()?;
         self.check_names(&entry)?;
         self.check_ways(&entry)?;
         let order: Vec<Arc<str>> = self.nodes.iter().map(|node| node.name.clone()).collect();
+        let upstream = self.upstream();
+        let subgraphs = || self.nodes.iter().filter_map(|node| node.inside.as_ref());
+        let nested = subgraphs().next().is_some();
+        let inner = subgraphs().flat_map(|inside| inside.sensitive.iter().copied());
+        let sensitive = S::SENSITIVE.iter().copied().chain(inner).collect();
         let nodes = self.nodes.into_iter().map(|node| (node.name.clone(), Arc::new(node)));
-        Ok(Graph(Arc::new(Compiled {
+        Ok(Graph::new(Compiled {
             nodes: nodes.collect(),
             order,
             edges: self.edges.into_iter().collect(),
@@ -209,156 +268,28 @@ impl<S: State, D> GraphBuilder<S, D> {
             before: self.before,
             after: self.after,
             recursion_limit: self.recursion_limit,
-        })))
+            upstream,
+            nested,
+            sensitive,
+        }))
     }
 
-    fn check_names(&self, entry: &Arc<str>) -> Result<(), GraphError> {
-        let mut names = BTreeSet::from([END]);
-        for node in &self.nodes {
-            if !names.insert(&node.name) {
-                return Err(GraphError::DuplicateName(node.name.to_string()));
-            }
-        }
-        let known = |name: &str| names.contains(name);
-        let unknown = |from: &str, to: &str| GraphError::UnknownTarget {
-            from: from.to_owned(),
-            to: to.to_owned(),
+    /// The node that runs enter by. What leads on from [`START`] is a node of that name, which does
+    /// nothing, unless it always leads to one node.
+    fn resolve_entry(&mut self) -> Result<Arc<str>, GraphError> {
+        let Some(edges) = self.edges.get_mut(START) else {
+            return self.entry.clone().ok_or(GraphError::NoEntry);
         };
-        if !known(entry) || &**entry == END {
-            return Err(unknown("entry", entry));
+        edges.extend(self.entry.take().map(Edge::Fixed));
+        if let [Edge::Fixed(to)] = edges.as_slice() {
+            let to = to.clone();
+            self.edges.remove(START);
+            return Ok(to);
         }
-        let sources = self.edges.keys().chain(&self.before).chain(&self.after);
-        if let Some(stranger) = sources.into_iter().find(|name| !known(name) || &***name == END) {
-            return Err(GraphError::UnknownSource(stranger.to_string()));
+        if self.nodes.iter().any(|node| &*node.name == START) {
+            return Err(GraphError::DuplicateName(START.to_owned()));
         }
-        for (from, to) in self.arrows() {
-            if !known(&to) {
-                return Err(unknown(&from, &to));
-            }
-        }
-        Ok(())
-    }
-
-    /// Every (from, to) there can be, error handlers included.
-    fn arrows(&self) -> Vec<(Arc<str>, Arc<str>)> {
-        let edges = self.edges.iter().flat_map(|(from, edges)| {
-            let targets = edges.iter().flat_map(|edge| edge.targets());
-            targets.map(|to| (from.clone(), to.clone()))
-        });
-        let handlers = self.nodes.iter().filter_map(|node| match &node.on_error {
-            OnError::Handler(handler) => Some((node.name.clone(), handler.clone())),
-            _ => None,
-        });
-        edges.chain(handlers).collect()
-    }
-
-    fn check_ways(&self, entry: &Arc<str>) -> Result<(), GraphError> {
-        let arrows = self.arrows();
-        let flipped: Vec<_> = arrows.iter().map(|(from, to)| (to.clone(), from.clone())).collect();
-        let forward = reach(entry, &arrows);
-        let missing = |reached: &BTreeSet<Arc<str>>| -> Vec<String> {
-            let left = self.nodes.iter().filter(|node| !reached.contains(&node.name));
-            left.map(|node| node.name.to_string()).collect()
-        };
-        let unreachable = missing(&forward);
-        if !unreachable.is_empty() {
-            return Err(GraphError::Unreachable(unreachable));
-        }
-        let stuck = missing(&reach(&END.into(), &flipped));
-        if !stuck.is_empty() {
-            return Err(GraphError::NoWayToEnd(stuck));
-        }
-        Ok(())
-    }
-}
-
-fn reach(from: &Arc<str>, arrows: &[(Arc<str>, Arc<str>)]) -> BTreeSet<Arc<str>> {
-    let mut ways: HashMap<&str, Vec<&Arc<str>>> = HashMap::new();
-    for (from, to) in arrows {
-        ways.entry(from).or_default().push(to);
-    }
-    let mut reached = BTreeSet::from([from.clone()]);
-    let mut open = vec![from];
-    while let Some(at) = open.pop() {
-        for to in ways.get(&**at).into_iter().flatten() {
-            if reached.insert((*to).clone()) {
-                open.push(to);
-            }
-        }
-    }
-    reached
-}
-
-/// A compiled graph: immutable, cheap to clone, used for every run.
-pub struct Graph<S: State, D>(Arc<Compiled<S, D>>);
-
-/// What a graph shares between its clones.
-pub struct Compiled<S: State, D> {
-    pub(super) nodes: HashMap<Arc<str>, Arc<Node<S, D>>>,
-    pub(super) order: Vec<Arc<str>>,
-    pub(super) edges: HashMap<Arc<str>, Vec<Edge<S>>>,
-    pub(super) entry: Arc<str>,
-    pub(super) before: BTreeSet<Arc<str>>,
-    pub(super) after: BTreeSet<Arc<str>>,
-    pub(super) recursion_limit: u32,
-}
-
-impl<S: State, D> Clone for Graph<S, D> {
-    fn clone(&self) -> Self {
-        Self(self.0.clone())
-    }
-}
-
-impl<S: State, D> std::ops::Deref for Graph<S, D> {
-    type Target = Compiled<S, D>;
-
-    fn deref(&self) -> &Self::Target {
-        &self.0
-    }
-}
-
-impl<S: State, D> Graph<S, D> {
-    /// The names of its nodes, as they were added.
-    pub fn nodes(&self) -> &[Arc<str>] {
-        &self.0.order
-    }
-
-    /// The same graph with another function in the place of `node`: a test double. Its edges and
-    /// policies stay.
-    ///
-    /// # Errors
-    /// If there is no such node.
-    pub fn replace<F, Fut, C>(&self, node: &str, function: F) -> Result<Self, GraphError>
-    where
-        F: Fn(Context<S, D>) -> Fut + std::marker::Send + Sync + 'static,
-        Fut: Future<Output = Result<C, NodeError>> + std::marker::Send + 'static,
-        C: Into<Command<S::Update>>,
-    {
-        self.change(node, |node| node.run = boxed(function))
-    }
-
-    /// The same graph with other policies at `node`.
-    ///
-    /// # Errors
-    /// If there is no such node.
-    pub fn tune(&self, node: &str, tune: impl FnOnce(&mut Node<S, D>)) -> Result<Self, GraphError> {
-        self.change(node, tune)
-    }
-
-    fn change(&self, name: &str, change: impl FnOnce(&mut Node<S, D>)) -> Result<Self, GraphError> {
-        let old = self.0.nodes.get(name);
-        let mut node = Node::clone(old.ok_or_else(|| GraphError::UnknownSource(name.to_owned()))?);
-        change(&mut node);
-        let mut nodes = self.0.nodes.clone();
-        nodes.insert(node.name.clone(), Arc::new(node));
-        Ok(Self(Arc::new(Compiled {
-            nodes,
-            order: self.0.order.clone(),
-            edges: self.0.edges.clone(),
-            entry: self.0.entry.clone(),
-            before: self.0.before.clone(),
-            after: self.0.after.clone(),
-            recursion_limit: self.0.recursion_limit,
-        })))
+        self.nodes.insert(0, Node::new(START, |_| async { Ok(Command::nothing()) }));
+        Ok(START.into())
     }
 }

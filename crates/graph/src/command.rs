@@ -1,14 +1,17 @@
 //! What a node answers with.
 
-use std::sync::Arc;
+use std::{marker::PhantomData, sync::Arc};
 
 use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
 
-use crate::base::{Fault, Result, Timestamp};
+use crate::base::{Fault, Timestamp};
 
 /// The name of the end of the graph, as a target of edges and branches.
 pub const END: &str = "END";
+
+/// The beginning of the graph, for edges, branches and fan-outs that lead on from it.
+pub const START: &str = "START";
 
 /// One task of a step: a node, and the input it was sent if it was sent one.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -18,22 +21,70 @@ pub struct Dispatch {
     /// What it finds as its input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Arc<RawValue>>,
+    /// Why the input has no JSON form: whoever dispatches this fails.
+    #[serde(skip)]
+    pub(super) unfit: Option<Arc<str>>,
 }
 
 impl Dispatch {
-    /// Runs `node` with the state alone. Several such sends to one node in one step are one task.
+    /// Runs `node` with the state alone. Several such dispatches to one node in one step are one
+    /// task.
     pub fn to(node: impl Into<Arc<str>>) -> Self {
-        Self { node: node.into(), input: None }
+        Self { node: node.into(), input: None, unfit: None }
     }
 
-    /// Runs `node` with an input of its own; every such send is a task.
-    ///
-    /// # Errors
-    /// Permanent if the input cannot be written as JSON.
-    pub fn with(node: impl Into<Arc<str>>, input: &impl Serialize) -> Result<Self> {
-        let raw = serde_json::value::to_raw_value(input)
-            .map_err(|e| Fault::permanent(format!("a send's input is no JSON: {e}")))?;
-        Ok(Self { node: node.into(), input: Some(raw.into()) })
+    /// Runs `node` with an input of its own; every such dispatch is a task. If the input cannot be
+    /// written as JSON, the node or branch that answers with this dispatch fails and says so. With a
+    /// [`Target`] the compiler checks the input's type.
+    pub fn with(node: impl Into<Arc<str>>, input: &impl Serialize) -> Self {
+        match serde_json::value::to_raw_value(input) {
+            Ok(raw) => Self { node: node.into(), input: Some(raw.into()), unfit: None },
+            Err(error) => {
+                Self { node: node.into(), input: None, unfit: Some(error.to_string().into()) }
+            }
+        }
+    }
+}
+
+/// A node whose tasks are sent inputs of type `I`: its name and that type, in one place. See
+/// [`GraphBuilder::task`](super::GraphBuilder::task).
+///
+/// ```
+/// # use verdict_graph::{Dispatch, Target};
+/// const COUNT: Target<String> = Target::new("count");
+/// let sent: Dispatch = COUNT.dispatch(&"fox".to_owned());
+/// # assert_eq!(sent, Dispatch::with("count", &"fox"));
+/// ```
+#[derive(Debug)]
+pub struct Target<I> {
+    name: &'static str,
+    input: PhantomData<fn(I)>,
+}
+
+impl<I> Clone for Target<I> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<I> Copy for Target<I> {}
+
+impl<I> Target<I> {
+    /// The node of this name.
+    pub const fn new(name: &'static str) -> Self {
+        Self { name, input: PhantomData }
+    }
+
+    /// The node's name.
+    pub const fn name(self) -> &'static str {
+        self.name
+    }
+}
+
+impl<I: Serialize> Target<I> {
+    /// One task of the node, with this input.
+    pub fn dispatch(self, input: &I) -> Dispatch {
+        Dispatch::with(self.name, input)
     }
 }
 
@@ -110,6 +161,19 @@ pub enum NodeError {
         /// Why, for people.
         reason: String,
     },
+    /// Its subgraph waits. Made by subgraphs.
+    #[doc(hidden)]
+    Suspended(Suspension),
+}
+
+/// What a subgraph waits for.
+#[doc(hidden)]
+#[derive(Debug, Clone)]
+pub struct Suspension {
+    /// The earliest time, and why; otherwise for answers.
+    pub(super) wait: Option<(Timestamp, String)>,
+    /// The answers it knew of.
+    pub(super) answers: usize,
 }
 
 impl<E: Into<Fault>> From<E> for NodeError {

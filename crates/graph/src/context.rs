@@ -9,7 +9,10 @@ use tokio_util::sync::CancellationToken;
 use super::{
     command::{Dispatch, NodeError},
     event::{Events, RunEvent},
+    executor::Nest,
     machine::ForkedFrom,
+    path::Path,
+    pulse::Pulse,
     record::Failure,
     state::{State, redact},
     store::RunId,
@@ -39,6 +42,9 @@ pub(super) struct Step<S: State, D> {
     pub(super) failures: Vec<Failure>,
     pub(super) events: Events,
     pub(super) cancel: CancellationToken,
+    pub(super) path: Path,
+    /// For the subgraphs among the step's tasks.
+    pub(super) nest: Option<Nest>,
 }
 
 /// Answers to a task's interrupts, by the interrupt's name.
@@ -51,6 +57,10 @@ pub struct Context<S: State, D> {
     pub(super) answers: Option<Arc<Answers>>,
     pub(super) index: u32,
     pub(super) attempt: u32,
+    /// Where it tells that it is alive, if anybody listens.
+    pub(super) pulse: Option<Arc<Pulse>>,
+    /// Its subgraph failed in an execution before, and is to be reopened.
+    pub(super) redo: bool,
 }
 
 impl<S: State, D> Clone for Context<S, D> {
@@ -60,6 +70,8 @@ impl<S: State, D> Clone for Context<S, D> {
             answers: self.answers.clone(),
             index: self.index,
             attempt: self.attempt,
+            pulse: self.pulse.clone(),
+            redo: self.redo,
         }
     }
 }
@@ -120,10 +132,17 @@ impl<S: State, D> Context<S, D> {
         })
     }
 
+    /// The subgraph the node is in; empty in the workflow's own graph.
+    pub fn path(&self) -> &Path {
+        &self.shared.path
+    }
+
     /// A key that stays the same however often this task runs, and differs from every other's. Give
     /// it to whoever can recognise a repeated request.
     pub fn idempotency_key(&self) -> String {
-        format!("{}-{}-{}-{}", self.run().id, self.step(), self.node(), self.index)
+        let inside = if self.path().is_empty() { "" } else { "/" };
+        let (run, path) = (&self.run().id, self.path());
+        format!("{run}-{path}{inside}{}-{}-{}", self.step(), self.node(), self.index)
     }
 
     /// Failures so far that did not end the run, the oldest first.
@@ -136,8 +155,17 @@ impl<S: State, D> Context<S, D> {
         &self.shared.cancel
     }
 
-    /// Tells whoever watches the run what the node is at, under a name of its own.
+    /// Restarts the idle timeout of the node, and of those around its subgraph.
+    pub fn alive(&self) {
+        if let Some(pulse) = &self.pulse {
+            pulse.beat();
+        }
+    }
+
+    /// Tells whoever watches the run what the node is at, under a name of its own. It is a sign of
+    /// life, too: see [`Context::alive`].
     pub fn progress(&self, name: &str, value: &impl Serialize) {
+        self.alive();
         self.shared.events.emit(|| RunEvent::Progress {
             step: self.step(),
             node: self.node().clone(),

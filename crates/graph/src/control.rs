@@ -1,5 +1,7 @@
 //! How an execution is stopped from outside, and how it ended.
 
+use std::fmt;
+
 use tokio_util::sync::CancellationToken;
 
 use super::{journal::JournalError, record::Failure};
@@ -22,6 +24,7 @@ impl Control {
 }
 
 /// How one execution ended.
+#[must_use = "a run that stopped may have failed, or wait for something"]
 #[derive(Debug, Clone, PartialEq)]
 pub enum Stop {
     /// The run is at its end, and that is durable.
@@ -41,6 +44,22 @@ pub enum Stop {
     Ended,
     /// A crash that a test asked for.
     Crashed,
+}
+
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Completed => f.write_str("completed"),
+            Self::Failed(failure) => write!(f, "failed: {}", failure.fault),
+            Self::Waiting(Some(until)) => write!(f, "waits until {until}"),
+            Self::Waiting(None) => f.write_str("waits for an answer"),
+            Self::Drained => f.write_str("handed back"),
+            Self::Fenced => f.write_str("taken over or stopped"),
+            Self::StoreLost(fault) => write!(f, "the store is lost: {fault}"),
+            Self::Ended => f.write_str("had ended"),
+            Self::Crashed => f.write_str("crashed"),
+        }
+    }
 }
 
 impl From<JournalError> for Stop {

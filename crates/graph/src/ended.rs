@@ -6,16 +6,18 @@ use super::{
     control::Stop,
     event::{Events, RunEvent},
     journal::{Flushed, Journal},
-    machine::RunMachine,
+    machine::{Ended, RunMachine},
     record::{Body, Failure, Meta, Outcome, Record},
     state::State,
-    store::{HeadChange, Letter, RunStatus},
+    store::{HeadChange, Letter, RunId, RunStatus},
     waiting::Waiting,
 };
-use crate::base::{Clock, Timestamp};
+use crate::base::{Clock, Fault, Timestamp};
 
 /// An execution that ended.
 pub struct EndedExecution<S: State> {
+    /// The run.
+    pub run: RunId,
     /// How.
     pub stop: Stop,
     /// The run as it stands.
@@ -28,6 +30,25 @@ pub struct EndedExecution<S: State> {
 }
 
 impl<S: State> EndedExecution<S> {
+    /// The state after the last finished step. `None` of a run that has not started.
+    pub fn state(&self) -> Option<&S> {
+        self.machine.state().map(|state| &**state)
+    }
+
+    /// The state, if the run completed, in this execution or before.
+    ///
+    /// # Errors
+    /// How it failed, or what it waits for.
+    pub fn completed(&self) -> Result<&S, Fault> {
+        let completed =
+            matches!(self.machine.ended(), Some(Ended::Finished(Outcome::Completed { .. })));
+        match (&self.stop, self.state()) {
+            (Stop::Completed | Stop::Ended, Some(state)) if completed => Ok(state),
+            (Stop::Failed(failure), _) => Err(failure.fault.clone()),
+            (stop, _) => Err(Fault::transient(format!("run {} is not complete: {stop}", self.run))),
+        }
+    }
+
     /// How many executions have failed so far, by the run's head.
     pub fn executions(&self) -> u32 {
         self.journal.as_ref().map_or(0, Journal::executions)
@@ -66,7 +87,11 @@ impl<S: State> EndedExecution<S> {
         let error = failure.fault.to_string();
         let waiting = Waiting::after(&failure.fault);
         self.settle(None, |head| {
-            head.status = RunStatus::Queued;
+            // A limit is waited for like a time that a node names.
+            head.status = match waiting {
+                Waiting::Limit => RunStatus::Parked,
+                _ => RunStatus::Queued,
+            };
             head.not_before = Some(not_before);
             head.waiting = Some(waiting);
             head.executions += counted;
@@ -110,7 +135,7 @@ impl<S: State> EndedExecution<S> {
     }
 
     async fn record(&mut self, meta: Meta) -> Result<(), Stop> {
-        let record = Record { at: self.clock.now(), meta, body: Body::None };
+        let record = Record::new(self.clock.now(), meta, Body::None);
         if let Some(journal) = &mut self.journal {
             journal.record(&record).await.map_err(Stop::StoreLost)?;
         }

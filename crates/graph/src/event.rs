@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::broadcast;
 
-use super::{record::Outcome, store::RunId};
+use super::{path::Path, record::Outcome, store::RunId};
 use crate::base::{Fault, Timestamp};
 
 /// One thing that happened.
@@ -119,6 +119,9 @@ pub enum RunEvent {
 pub struct EventEnvelope {
     /// The run.
     pub run: RunId,
+    /// The subgraph it happened in; empty in the workflow's own graph.
+    #[serde(skip_serializing_if = "Path::is_empty")]
+    pub path: Path,
     /// Its place among the events of this execution, from 1 and without gaps.
     pub seq: u64,
     /// When.
@@ -130,7 +133,10 @@ pub struct EventEnvelope {
 
 /// Where a run's events go. Cheap to clone; the default goes nowhere.
 #[derive(Clone, Default)]
-pub struct Events(Option<Arc<Stream>>);
+pub struct Events {
+    stream: Option<Arc<Stream>>,
+    path: Path,
+}
 
 struct Stream {
     run: RunId,
@@ -146,17 +152,23 @@ impl Events {
         clock: crate::base::Clock,
         to: broadcast::Sender<EventEnvelope>,
     ) -> Self {
-        Self(Some(Arc::new(Stream { run, clock, to, seq: Mutex::new(0) })))
+        let stream = Some(Arc::new(Stream { run, clock, to, seq: Mutex::new(0) }));
+        Self { stream, path: Path::default() }
+    }
+
+    /// The same, of what happens in this subgraph.
+    pub(super) fn inside(&self, path: &Path) -> Self {
+        Self { stream: self.stream.clone(), path: path.clone() }
     }
 
     /// Whether anybody listens.
     pub fn heard(&self) -> bool {
-        self.0.as_ref().is_some_and(|stream| stream.to.receiver_count() > 0)
+        self.stream.as_ref().is_some_and(|stream| stream.to.receiver_count() > 0)
     }
 
     /// Tells the event, made only if somebody listens.
     pub fn emit(&self, event: impl FnOnce() -> RunEvent) {
-        let Some(stream) = &self.0 else { return };
+        let Some(stream) = &self.stream else { return };
         if stream.to.receiver_count() == 0 {
             return;
         }
@@ -164,8 +176,8 @@ impl Events {
         // Sent under the lock: the numbers arrive in order.
         let mut seq = stream.seq.lock().unwrap_or_else(PoisonError::into_inner);
         *seq += 1;
-        let told =
-            EventEnvelope { run: stream.run.clone(), seq: *seq, at: stream.clock.now(), event };
+        let (run, path, at) = (stream.run.clone(), self.path.clone(), stream.clock.now());
+        let told = EventEnvelope { run, path, seq: *seq, at, event };
         // Nobody left to hear it is no error.
         drop(stream.to.send(told));
     }

@@ -5,6 +5,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use super::path::Path;
 use crate::base::Fault;
 
 /// Faults to put into one execution. The default puts none. Clones share their counts.
@@ -29,7 +30,7 @@ pub(super) enum Injected {
 }
 
 impl Faults {
-    /// The node's next `times` tasks fail with this fault, without running. (A transient fault is
+    /// The node's (in a subgraph: `NODE/NODE`) next `times` tasks fail with this fault, without running. (A transient fault is
     /// then retried as the node's policy says.)
     #[must_use]
     pub fn fail(self, node: &str, times: usize, fault: Fault) -> Self {
@@ -57,8 +58,9 @@ impl Faults {
         self
     }
 
-    pub(super) fn at(&self, node: &str) -> Injected {
+    pub(super) fn at(&self, path: &Path, node: &Arc<str>) -> Injected {
         let Some(plan) = &self.plan else { return Injected::Nothing };
+        let node = &*path.name(node);
         let mut plan = plan.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((left, fault)) = plan.fail.get_mut(node)
             && *left > 0

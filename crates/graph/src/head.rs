@@ -106,6 +106,9 @@ pub struct Head {
     pub waiting: Option<Waiting>,
     /// Executions that ended in a counted failure.
     pub executions: u32,
+    /// Claims in a row whose holder recorded nothing and neither gave the run up nor settled it: its
+    /// process died, or stood still for longer than the lease.
+    pub lost_claims: u32,
     /// Time spent working on it, over all processes.
     pub active: Duration,
     /// What went wrong last.
@@ -123,6 +126,11 @@ impl Head {
         let lapsed = self.status == RunStatus::Running
             && self.lease.as_ref().is_none_or(|holder| holder.expires <= now);
         if lapsed { Some(Waiting::Lease) } else { self.waiting.clone() }
+    }
+
+    /// Its [`lost_claims`](Self::lost_claims) once it is claimed again.
+    pub fn lost_claims_after_claim(&self) -> u32 {
+        self.lost_claims.saturating_add(u32::from(self.lease.is_some()))
     }
 
     /// Since when no worker knew its version; of one found just now, since its head changed last.

@@ -7,7 +7,9 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
 
 use super::{
+    codec::HistoryEntry,
     machine::RunMachine,
+    path::StepRef,
     record::{Body, Meta, Record},
     rewind,
     runtime::{Runtime, decode, replay},
@@ -37,26 +39,33 @@ impl Runtime {
     /// If there is no such run or step.
     pub async fn checkpoint<S: State>(&self, run: &RunId, step: u32) -> Result<Arc<S>> {
         let (_, stored) = self.loaded(run).await?;
-        let records = prefix::<S::Update>(run, &stored, step)?;
+        let records = prefix::<S::Update>(run, &stored, &step.into())?;
         RunMachine::<S>::replay(records)?
             .into_state()
             .ok_or_else(|| Fault::permanent(format!("run {run} has not started")))
     }
 
-    /// Copies the run up to the end of `step` into a new one, with an id of its own and no
-    /// subject, and leaves it queued. It publishes nothing unless `publish`.
+    /// Copies the run up to the end of a step, perhaps of a subgraph, into a new one, with an id of
+    /// its own and no subject, and leaves it queued. It publishes nothing unless `publish`.
     ///
     /// # Errors
     /// If there is no such run or step.
-    pub async fn fork<U>(&self, run: &RunId, step: u32, publish: bool) -> Result<RunId>
+    pub async fn fork<U>(
+        &self,
+        run: &RunId,
+        step: impl Into<StepRef>,
+        publish: bool,
+    ) -> Result<RunId>
     where
         U: Serialize + DeserializeOwned,
     {
+        let until = step.into();
         let (head, stored) = self.loaded(run).await?;
-        let mut records = prefix::<U>(run, &stored, step)?;
+        let mut records = prefix::<U>(run, &stored, &until)?;
+        let step = until.inside.first().map_or(until.step, |(step, _)| *step);
         let asks = interrupts_of(&records);
         let meta = Meta::Forked { parent: run.clone(), step, publish };
-        records.push(Record { at: self.clock.now(), meta, body: Body::None });
+        records.push(Record::new(self.clock.now(), meta, Body::None));
         let compress = self.store.compresses();
         let encoded: std::result::Result<Vec<_>, _> =
             records.iter().map(|record| record.encode(compress)).collect();
@@ -66,7 +75,7 @@ impl Runtime {
             id: id.clone(),
             workflow: head.workflow,
             workflow_version: head.workflow_version,
-            key: format!("fork of {run} after step {step}: {id}"),
+            key: format!("fork of {run} after step {until}: {id}"),
             subject: None,
             order: 0,
             not_before: Some(Timestamp::default()),
@@ -85,7 +94,7 @@ impl Runtime {
     pub async fn resume(&self, run: &RunId, interrupt: &str, value: &RawValue) -> Result<Resumed> {
         let meta = Meta::Resumed { id: interrupt.to_owned() };
         let body = Body::Value(value.to_owned().into());
-        let record = Record::<()> { at: self.clock.now(), meta, body };
+        let record = Record::<()>::new(self.clock.now(), meta, body);
         let record = record.encode(self.store.compresses())?;
         let value = Bytes::copy_from_slice(value.get().as_bytes());
         Ok(self.store.resume(run, interrupt, value, record).await?)
@@ -100,16 +109,14 @@ impl Runtime {
         Ok(self.store.cancel(run, record).await?)
     }
 
-    /// The run's records, without what may be large: (number, when, what).
+    /// The run's records, without what may be large.
     ///
     /// # Errors
     /// If there is no such run, or a record cannot be read.
-    pub async fn history(&self, run: &RunId) -> Result<Vec<(u64, Timestamp, Meta)>> {
+    pub async fn history(&self, run: &RunId) -> Result<Vec<HistoryEntry>> {
         let (_, stored) = self.loaded(run).await?;
-        let rows = (1u64..).zip(&stored).map(|(seq, record)| {
-            let (at, meta) = Meta::decode(seq, record)?;
-            Ok((seq, at, meta))
-        });
+        let rows =
+            (1u64..).zip(&stored).map(|(seq, record)| Ok(HistoryEntry::decode(seq, record)?));
         rows.collect()
     }
 
@@ -119,16 +126,24 @@ impl Runtime {
     /// # Errors
     /// If the store fails.
     pub async fn await_version(&self, head: &Head, until: Timestamp) -> Result<()> {
+        self.put_off(head, until, Waiting::Version { since: head.unknown_since() }).await
+    }
+
+    /// Puts a run off until then, and says in its head what it waits for. A run that somebody holds,
+    /// or whose time has not come, or that waits for an answer, stays as it is.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn put_off(&self, head: &Head, until: Timestamp, waiting: Waiting) -> Result<()> {
         if head.status == RunStatus::Parked && head.not_before.is_none() {
             return Ok(());
         }
-        let since = head.unknown_since();
         let claimed = self.claim(&head.id, ClaimHow { early: false, reopen: false }).await?;
         let Claimed::Yours(lease, head) = claimed else { return Ok(()) };
         let change = HeadChange {
             status: RunStatus::Queued,
             not_before: Some(until),
-            waiting: Some(Waiting::Version { since }),
+            waiting: Some(waiting),
             executions: head.executions,
             active: head.active,
             error: head.error.clone(),
@@ -167,7 +182,7 @@ impl Runtime {
 fn prefix<U: DeserializeOwned>(
     run: &RunId,
     stored: &[StoredRecord],
-    step: u32,
+    step: &StepRef,
 ) -> Result<Vec<Record<U>>> {
     rewind::prefix(decode(stored)?, step)
         .ok_or_else(|| Fault::permanent(format!("run {run} never finished step {step}")))

@@ -13,7 +13,8 @@ use tokio::{
 use super::{
     record::Record,
     store::{
-        Append, Head, HeadChange, Hold, Lease, Letter, RunStatus, Store, StoreError, StoredRecord,
+        Append, Head, HeadChange, Hold, Lease, Letter, RunId, RunStatus, Store, StoreError,
+        StoredRecord,
     },
 };
 use crate::base::{Fault, Timestamp};
@@ -87,6 +88,15 @@ impl Journal {
 
     pub(super) fn active(&self) -> Duration {
         self.active_before + self.began.elapsed()
+    }
+
+    pub(super) fn run(&self) -> &RunId {
+        &self.lease.run
+    }
+
+    /// Whether the store wants values compressed.
+    pub(super) fn compresses(&self) -> bool {
+        self.store.compresses()
     }
 
     pub(super) fn executions(&self) -> u32 {

@@ -14,11 +14,9 @@
 //! Words: a *run* takes *steps*; a step has *tasks*, each one call of a *node*; a node answers with
 //! an *update* or a [`Command`]; an *interrupt* waits for an answer; an *execution* is one process's
 //! turn at a run.
-
 //!
 //! ```
-//! use std::sync::Arc;
-//! use verdict_graph::{END, Context, Execute, GraphBuilder, NodeError, State, Stop};
+//! use verdict_graph::prelude::*;
 //!
 //! #[derive(Clone, serde::Serialize)]
 //! struct Greeting(String);
@@ -35,23 +33,36 @@
 //! }
 //!
 //! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # async fn main() -> Result<(), Fault> {
 //! let mut graph = GraphBuilder::new();
 //! graph.node("greet", |context: Context<Greeting, ()>| async move {
-//!     Ok::<_, NodeError>(format!("Hello, {}!", context.state().0))
+//!     Ok(format!("Hello, {}!", context.state().0))
 //! });
 //! graph.entry("greet").edge("greet", END);
 //! let graph = graph.compile()?;
 //!
-//! let ran = graph.run("world".to_owned(), Execute::new(graph.clone(), Arc::new(()))).await;
-//! assert_eq!(ran.stop, Stop::Completed);
-//! assert_eq!(ran.machine.state().map(|state| state.0.as_str()), Some("Hello, world!"));
+//! let runtime = Runtime::in_memory();
+//! let ran = runtime.run(NewSpec::new("greeting", 1, "world".to_owned()), graph.with(())).await?;
+//! assert_eq!(ran.completed()?.0, "Hello, world!");
 //! # Ok(())
 //! # }
 //! ```
 
+/// The snippets of the README and of `docs/`, compiled and run.
+#[cfg(doctest)]
+mod documents {
+    #[doc = include_str!("../README.md")]
+    struct Readme;
+    #[doc = include_str!("../docs/guide.md")]
+    struct Guide;
+    #[doc = include_str!("../docs/langgraph.md")]
+    struct LangGraph;
+}
+
 pub mod base;
 mod builder;
+mod check;
+mod codec;
 mod command;
 mod context;
 mod control;
@@ -60,6 +71,7 @@ mod ended;
 mod event;
 mod executor;
 mod faults;
+mod graph;
 mod head;
 mod inspect;
 mod journal;
@@ -68,7 +80,10 @@ mod machine;
 pub mod memory;
 mod node;
 mod pack;
+mod path;
 mod plan;
+pub mod prelude;
+mod pulse;
 mod record;
 mod retry;
 mod rewind;
@@ -76,6 +91,7 @@ pub mod rules;
 mod run_id;
 mod runtime;
 mod spec;
+mod start;
 mod state;
 pub mod store;
 mod summary;
@@ -84,17 +100,21 @@ pub mod testing;
 mod waiting;
 mod words;
 
-pub use builder::{Graph, GraphBuilder, GraphError};
-pub use command::{Command, Dispatch, END, NodeError};
+pub use builder::GraphBuilder;
+pub use check::GraphError;
+pub use codec::{CodecError, HistoryEntry};
+pub use command::{Command, Dispatch, END, NodeError, START, Target};
 pub use context::{Context, RunInfo};
 pub use control::{Control, Stop};
 pub use draw::{Drawing, PathMark};
 pub use ended::EndedExecution;
 pub use event::{EventEnvelope, Events, RunEvent};
+pub use graph::Graph;
 pub use machine::{Ended, ForkedFrom, Illegal, OpenInterrupt, RunMachine, TaskSummary, Todo};
 pub use memory::Memory;
 pub use node::{Node, NodeResult};
-pub use record::{Body, CodecError, Envelope, Failure, Meta, Outcome, Record, Redo, Start};
+pub use path::{Path, Place, StepRef};
+pub use record::{Body, Envelope, Failure, Meta, Outcome, Record, Redo, Start};
 pub use retry::{RetryPolicy, Waits};
 pub use runtime::Runtime;
 pub use spec::{ClaimHow, Execute, LeasedRun, NewSpec, OpenedRun, ReopenFrom};

@@ -5,6 +5,7 @@ use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 use super::{
     command::{Command, Dispatch, NodeError},
     context::Context,
+    draw::Drawing,
     retry::RetryPolicy,
     state::State,
 };
@@ -50,6 +51,18 @@ pub struct Node<S: State, D> {
     pub(super) timeout: Option<Duration>,
     pub(super) on_error: OnError<S>,
     pub(super) cancels_siblings: bool,
+    pub(super) idle_timeout: Option<Duration>,
+    pub(super) deferred: bool,
+    /// What is in it, if it is a subgraph.
+    pub(super) inside: Option<Arc<Subgraph>>,
+}
+
+/// What others may know of a subgraph, without its types.
+pub(super) struct Subgraph {
+    pub(super) drawing: Drawing,
+    /// Its nodes, and theirs.
+    pub(super) nodes: Vec<Arc<str>>,
+    pub(super) sensitive: Vec<&'static str>,
 }
 
 impl<S: State, D> Clone for Node<S, D> {
@@ -61,6 +74,9 @@ impl<S: State, D> Clone for Node<S, D> {
             timeout: self.timeout,
             on_error: self.on_error.clone(),
             cancels_siblings: self.cancels_siblings,
+            idle_timeout: self.idle_timeout,
+            deferred: self.deferred,
+            inside: self.inside.clone(),
         }
     }
 }
@@ -79,6 +95,9 @@ impl<S: State, D> Node<S, D> {
             timeout: None,
             on_error: OnError::Fail,
             cancels_siblings: false,
+            idle_timeout: None,
+            deferred: false,
+            inside: None,
         }
     }
 
@@ -91,6 +110,46 @@ impl<S: State, D> Node<S, D> {
     /// How long one try may take. There is no limit by default.
     pub fn timeout(&mut self, limit: Duration) -> &mut Self {
         self.timeout = Some(limit);
+        self
+    }
+
+    /// How long one try may go without a sign of life: [`Context::progress`], [`Context::alive`] and,
+    /// in a subgraph, whatever its nodes record. There is no limit by default.
+    pub fn idle_timeout(&mut self, limit: Duration) -> &mut Self {
+        self.idle_timeout = Some(limit);
+        self
+    }
+
+    /// A join of branches of unequal length: once something led here, waits until no task is left
+    /// from which a way leads here, then runs once.
+    ///
+    /// ```
+    /// # use verdict_graph::prelude::*;
+    /// # #[derive(Clone, serde::Serialize)]
+    /// # struct Names(Vec<String>);
+    /// # impl State for Names {
+    /// #     type Input = ();
+    /// #     type Update = String;
+    /// #     fn new(_: ()) -> Self { Self(Vec::new()) }
+    /// #     fn merge(&mut self, update: String) { self.0.push(update); }
+    /// # }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Fault> {
+    /// let mut graph = GraphBuilder::<Names, ()>::new();
+    /// for name in ["short", "long", "longer"] {
+    ///     graph.node(name, move |_| async move { Ok(name.to_owned()) });
+    /// }
+    /// graph.node("join", |_| async { Ok("join".to_owned()) }).deferred();
+    /// graph.edge(START, "short").edge(START, "long").edge("long", "longer");
+    /// graph.edge("short", "join").edge("longer", "join").edge("join", END);
+    /// let graph = graph.compile()?;
+    /// let ran = graph.run((), graph.with(())).await;
+    /// assert_eq!(ran.completed()?.0, ["short", "long", "longer", "join"]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn deferred(&mut self) -> &mut Self {
+        self.deferred = true;
         self
     }
 

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::{
-    builder::{Compiled, Edge},
+    builder::Edge,
     command::{Dispatch, END},
+    graph::Compiled,
     machine::RunMachine,
     state::State,
 };
@@ -37,6 +38,21 @@ impl<S: State, D> Compiled<S, D> {
         Ok(tasks)
     }
 
+    /// The deferred nodes among those `upcoming` that another of them can still lead to. All of them
+    /// wait for each other at worst; then none does.
+    pub(super) fn held(&self, upcoming: &[Arc<str>]) -> Vec<Arc<str>> {
+        let mut held: Vec<Arc<str>> = Vec::new();
+        for node in upcoming {
+            let Some(upstream) = self.upstream.get(node) else { continue };
+            let waits = upcoming.iter().any(|other| other != node && upstream.contains(other));
+            if waits && !held.contains(node) {
+                held.push(node.clone());
+            }
+        }
+        let all = upcoming.iter().all(|node| held.contains(node));
+        if all { Vec::new() } else { held }
+    }
+
     /// Whether the command's targets were declared.
     pub(super) fn check_dispatches(
         &self,
@@ -53,6 +69,12 @@ impl<S: State, D> Compiled<S, D> {
 }
 
 fn declared(from: &str, dispatches: &[Dispatch], targets: &[Arc<str>]) -> Result<(), Fault> {
+    let unfit = |dispatch: &Dispatch| Some((dispatch.node.clone(), dispatch.unfit.clone()?));
+    if let Some((to, why)) = dispatches.iter().find_map(unfit) {
+        return Err(Fault::permanent(format!(
+            "node `{from}` sends `{to}` an input that has no JSON form: {why}"
+        )));
+    }
     match dispatches.iter().find(|dispatch| !targets.contains(&dispatch.node)) {
         None => Ok(()),
         Some(dispatch) => Err(Fault::permanent(format!(

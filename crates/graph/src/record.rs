@@ -9,13 +9,13 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use bytes::Bytes;
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{
     command::{Command, Dispatch},
-    pack,
-    store::{RunId, StoredRecord},
+    path::Path,
+    store::RunId,
 };
 use crate::base::{Fault, Timestamp, TraceContext};
 
@@ -65,6 +65,9 @@ pub enum Meta {
         /// The step.
         #[serde(rename = "s")]
         step: u32,
+        /// Deferred nodes whose tasks wait for branches that may still lead to them.
+        #[serde(rename = "d", default, skip_serializing_if = "Vec::is_empty")]
+        held: Vec<Arc<str>>,
     },
     /// A task, or the way into a step, waits for an answer. Body: the request.
     #[serde(rename = "ask")]
@@ -219,7 +222,7 @@ impl Meta {
     pub fn step(&self) -> Option<u32> {
         match self {
             Self::TaskFinished { step, .. }
-            | Self::StepFinished { step }
+            | Self::StepFinished { step, .. }
             | Self::Interrupted { step, .. }
             | Self::Parked { step, .. } => Some(*step),
             _ => None,
@@ -254,6 +257,9 @@ pub enum Body<U> {
     Tasks(Vec<Dispatch>),
     /// Of `interrupted` and `resumed`.
     Value(Arc<RawValue>),
+    /// Of a subgraph's `started`, `task_finished` and `step_finished`, as it is written down: only
+    /// the subgraph knows its types.
+    Raw(Bytes),
 }
 
 /// What a run started from.
@@ -292,94 +298,17 @@ impl Envelope {
 pub struct Record<U> {
     /// When it was written, by its writer's clock.
     pub at: Timestamp,
+    /// The subgraph it is of; empty in the workflow's own graph.
+    pub path: Path,
     /// What happened.
     pub meta: Meta,
     /// What came of it.
     pub body: Body<U>,
 }
 
-/// The meta as it is written down.
-#[derive(Serialize, Deserialize)]
-struct Stamped<M> {
-    #[serde(rename = "t")]
-    at: Timestamp,
-    #[serde(flatten)]
-    meta: M,
-}
-
-/// A record that cannot be written or read.
-#[derive(Debug, Clone, thiserror::Error)]
-pub enum CodecError {
-    /// A value has no JSON form (a map with keys that are no strings, say).
-    #[error("a {0} record cannot be written: {1}")]
-    Write(&'static str, String),
-    /// The bytes are not what this version writes.
-    #[error("record {0} cannot be read: {1}")]
-    Read(u64, String),
-}
-
-impl From<CodecError> for Fault {
-    fn from(error: CodecError) -> Self {
-        Fault::permanent(error.to_string())
-    }
-}
-
-impl<U: Serialize> Record<U> {
-    /// Writes the record down; `compress` if its store is not in memory.
-    ///
-    /// # Errors
-    /// If the body has no JSON form.
-    pub fn encode(&self, compress: bool) -> Result<StoredRecord, CodecError> {
-        let kind = self.meta.kind();
-        let payload = match &self.body {
-            Body::None => None,
-            Body::Start(start) => Some(pack::pack(start, compress)),
-            Body::Command(command) => Some(pack::pack(command, compress)),
-            Body::Tasks(tasks) if tasks.is_empty() => None,
-            Body::Tasks(tasks) => Some(pack::pack(tasks, compress)),
-            Body::Value(value) => Some(pack::pack(value, compress)),
-        };
-        let payload = payload.transpose().map_err(|e| CodecError::Write(kind, e.to_string()))?;
-        Ok(StoredRecord { meta: encode_meta(self.at, &self.meta)?, payload })
-    }
-}
-
-/// Writes down a record without a body.
-pub(super) fn encode_meta(at: Timestamp, meta: &Meta) -> Result<Bytes, CodecError> {
-    let stamped = Stamped { at, meta };
-    let bytes =
-        serde_json::to_vec(&stamped).map_err(|e| CodecError::Write(meta.kind(), e.to_string()))?;
-    Ok(bytes.into())
-}
-
-impl Meta {
-    /// Reads the meta of record number `seq` alone, and when it was written.
-    ///
-    /// # Errors
-    /// If the bytes are no meta.
-    pub fn decode(seq: u64, stored: &StoredRecord) -> Result<(Timestamp, Self), CodecError> {
-        serde_json::from_slice::<Stamped<Self>>(&stored.meta)
-            .map(|stamped| (stamped.at, stamped.meta))
-            .map_err(|e| CodecError::Read(seq, e.to_string()))
-    }
-}
-
-impl<U: DeserializeOwned> Record<U> {
-    /// Reads record number `seq` of a run.
-    ///
-    /// # Errors
-    /// If the bytes are not what [`Record::encode`] writes.
-    pub fn decode(seq: u64, stored: &StoredRecord) -> Result<Self, CodecError> {
-        let (at, meta) = Meta::decode(seq, stored)?;
-        let body = match (&meta, &stored.payload) {
-            (Meta::StepFinished { .. }, None) => Ok(Body::Tasks(Vec::new())),
-            (_, None) => Ok(Body::None),
-            (Meta::Started { .. }, Some(bytes)) => pack::unpack(bytes).map(Body::Start),
-            (Meta::TaskFinished { .. }, Some(bytes)) => pack::unpack(bytes).map(Body::Command),
-            (Meta::StepFinished { .. }, Some(bytes)) => pack::unpack(bytes).map(Body::Tasks),
-            (_, Some(bytes)) => pack::unpack(bytes).map(Body::Value),
-        };
-        let body = body.map_err(|e| CodecError::Read(seq, e))?;
-        Ok(Self { at, meta, body })
+impl<U> Record<U> {
+    /// A record of the workflow's own graph.
+    pub fn new(at: Timestamp, meta: Meta, body: Body<U>) -> Self {
+        Self { at, path: Path::default(), meta, body }
     }
 }

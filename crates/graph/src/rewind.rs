@@ -5,18 +5,25 @@
 
 use std::collections::HashSet;
 
-use super::record::{Body, Meta, Record, Redo};
+use super::{
+    path::StepRef,
+    record::{Meta, Record, Redo},
+};
 
 /// The records that still count, in order, and the interrupts that do not.
 pub(super) fn effective<U>(records: Vec<Record<U>>) -> (Vec<Record<U>>, HashSet<String>) {
     let mut void = HashSet::new();
-    if !records.iter().any(|record| matches!(record.meta, Meta::Reopened { .. })) {
+    let reopens =
+        |record: &Record<U>| record.path.is_empty() && matches!(record.meta, Meta::Reopened { .. });
+    if !records.iter().any(reopens) {
         return (records, void);
     }
     let mut kept: Vec<Record<U>> = Vec::with_capacity(records.len());
     for record in records {
         match &record.meta {
-            Meta::Reopened { from, redo, .. } => rewind(&mut kept, *from, *redo, &mut void),
+            Meta::Reopened { from, redo, .. } if record.path.is_empty() => {
+                rewind(&mut kept, *from, *redo, &mut void)
+            }
             Meta::Resumed { id } if void.contains(id) => continue,
             _ => {}
         }
@@ -26,8 +33,23 @@ pub(super) fn effective<U>(records: Vec<Record<U>>) -> (Vec<Record<U>>, HashSet<
 }
 
 fn rewind<U>(kept: &mut Vec<Record<U>>, from: u32, redo: Redo, void: &mut HashSet<String>) {
+    // A subgraph's records go and stay with the task it is in; its executor reopens what stays.
+    let inside = |record: &Record<U>| record.path.places().first().map(|place| place.step);
+    kept.retain(|record| match inside(record) {
+        Some(step) => {
+            let stays = step < from || (step == from && redo == Redo::Failed);
+            if let Meta::Interrupted { id, .. } = &record.meta
+                && !stays
+            {
+                void.insert(id.clone());
+            }
+            stays
+        }
+        None => true,
+    });
     kept.retain(|record| match &record.meta {
-        Meta::StepFinished { step } => *step < from,
+        _ if !record.path.is_empty() => true,
+        Meta::StepFinished { step, .. } => *step < from,
         Meta::TaskFinished { step, fault, .. } => {
             let again = redo == Redo::All || fault.is_some();
             *step < from || (*step == from && !again)
@@ -46,9 +68,9 @@ fn rewind<U>(kept: &mut Vec<Record<U>>, from: u32, redo: Redo, void: &mut HashSe
     });
 }
 
-/// The records up to the end of `step`, for a fork or a look at the past; the run's own ends,
+/// The records up to the end of a step, for a fork or a look at the past; the run's own ends,
 /// letters and reopenings (already applied) are left behind. `None` if the step never finished.
-pub(super) fn prefix<U>(records: Vec<Record<U>>, step: u32) -> Option<Vec<Record<U>>> {
+pub(super) fn prefix<U>(records: Vec<Record<U>>, until: &StepRef) -> Option<Vec<Record<U>>> {
     let mut prefix: Vec<Record<U>> = Vec::new();
     for record in effective(records).0 {
         let own = matches!(
@@ -61,13 +83,17 @@ pub(super) fn prefix<U>(records: Vec<Record<U>>, step: u32) -> Option<Vec<Record
                 | Meta::Cancelled { .. }
                 | Meta::Forked { .. }
         );
-        if own {
+        if own && record.path.is_empty() {
             continue;
         }
-        let last = matches!(record.meta, Meta::StepFinished { step: ended } if ended == step);
-        let started = matches!(record.body, Body::Start(_));
+        let last = until.is_in(&record.path)
+            && match record.meta {
+                Meta::Started { .. } => until.step == 0,
+                Meta::StepFinished { step, .. } => step == until.step,
+                _ => false,
+            };
         prefix.push(record);
-        if last || (started && step == 0) {
+        if last {
             return Some(prefix);
         }
     }

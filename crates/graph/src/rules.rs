@@ -28,6 +28,7 @@ pub fn born(new: &NewRun, late: bool, now: Timestamp) -> (Head, Option<Lease>) {
         not_before: if late { None } else { new.not_before },
         waiting: None,
         executions: 0,
+        lost_claims: 0,
         active: Duration::ZERO,
         error: None,
         created_at: now,
@@ -79,6 +80,7 @@ pub fn living(head: &Head, now: Timestamp) -> Option<&Holder> {
 
 fn take(head: &mut Head, by: &ClaimAs, now: Timestamp) -> Lease {
     head.epoch += 1;
+    head.lost_claims = head.lost_claims_after_claim();
     head.lease = Some(Holder { owner: by.owner.clone(), expires: now.plus(by.ttl) });
     head.status = RunStatus::Running;
     head.not_before = None;
@@ -156,6 +158,8 @@ pub fn append(head: &mut Head, append: &Append, now: Timestamp) -> u64 {
     head.active = append.head.active;
     head.error.clone_from(&append.head.error);
     head.updated_at = now;
+    // Whoever gets so far has not died of what the others died of.
+    head.lost_claims = 0;
     match (append.hold, &mut head.lease) {
         (Hold::Keep(ttl), Some(holder)) => holder.expires = now.plus(ttl),
         _ => head.lease = None,

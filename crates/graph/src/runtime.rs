@@ -3,18 +3,19 @@
 use std::{sync::Arc, time::Duration};
 
 use serde::de::DeserializeOwned;
-use tokio::{sync::Semaphore, time::Instant};
+use tokio::sync::Semaphore;
 
 use super::{
-    builder::Graph,
-    context::RunInfo,
+    codec::encode_meta,
     control::Stop,
     ended::EndedExecution,
     event::Events,
     executor::Execution,
+    graph::Graph,
     journal::{Flushed, Journal},
     machine::{Ended, RunMachine},
-    record::{Body, Meta, Outcome, Record, Redo, Start, encode_meta},
+    path::Path,
+    record::{Body, Meta, Outcome, Record, Redo, Start},
     spec::{ClaimHow, Execute, LeasedRun, NewSpec, OpenedRun, ReopenFrom},
     state::State,
     store::{
@@ -93,6 +94,18 @@ impl Runtime {
         }
     }
 
+    /// Whether a claim would take the run over from a holder that died, as far as can be told here.
+    pub fn takes_over(&self, head: &Head) -> bool {
+        let died = |owner: &str| (self.known_dead)(owner);
+        let now = self.clock.now();
+        head.lease.as_ref().is_some_and(|holder| holder.expires <= now || died(&holder.owner))
+    }
+
+    /// Whether the owner of the run's lease is known to have died.
+    pub fn holder_died(&self, head: &Head) -> bool {
+        head.lease.as_ref().is_some_and(|holder| (self.known_dead)(&holder.owner))
+    }
+
     /// In this process's name.
     pub fn claim_as(&self) -> ClaimAs {
         ClaimAs { owner: self.owner.to_string(), ttl: self.ttl }
@@ -115,7 +128,7 @@ impl Runtime {
             version: spec.version,
             entry: graph.entry.clone(),
         };
-        let record = Record::<()> { at: self.clock.now(), meta, body: Body::Start(start) };
+        let record = Record::<()>::new(self.clock.now(), meta, Body::Start(start));
         let record = record.encode(self.store.compresses())?;
         let id = spec.id.unwrap_or_else(RunId::random);
         let superseded = Meta::Superseded { by: id.clone() };
@@ -143,7 +156,10 @@ impl Runtime {
     }
 
     pub(super) fn bare(&self, meta: &Meta) -> Result<StoredRecord> {
-        Ok(StoredRecord { meta: encode_meta(self.clock.now(), meta)?, payload: None })
+        Ok(StoredRecord {
+            meta: encode_meta(self.clock.now(), &Path::default(), meta)?,
+            payload: None,
+        })
     }
 
     /// Executes a run this process has claimed, until it ends, waits, fails or is stopped. Once it
@@ -199,7 +215,7 @@ impl Runtime {
             return Ok(self.stopped(stop, machine, journal, execute.events));
         }
         let kept = Some((journal, self.owner.clone()));
-        let execution = execution(execute, machine, (head.id, self.clock.clone()), kept);
+        let execution = Execution::new(execute, machine, (head.id, self.clock.clone()), kept);
         Ok(Prepared::Ready(Box::new(execution)))
     }
 
@@ -210,9 +226,10 @@ impl Runtime {
         journal: Journal,
         events: Events,
     ) -> Prepared<S, D> {
-        let (active, clock) = (journal.active(), self.clock.clone());
+        let (active, clock, run) = (journal.active(), self.clock.clone(), journal.run().clone());
         let journal = Some(journal);
         Prepared::Stopped(Box::new(EndedExecution {
+            run,
             stop,
             machine,
             active,
@@ -228,7 +245,7 @@ impl Runtime {
         mut stored: Vec<StoredRecord>,
         meta: Meta,
     ) -> std::result::Result<RunMachine<S>, Stop> {
-        let record = Record::<()> { at: self.clock.now(), meta, body: Body::None };
+        let record = Record::<()>::new(self.clock.now(), meta, Body::None);
         journal.record(&record).await.map_err(Stop::StoreLost)?;
         let encoded = record.encode(false).map_err(|e| Stop::StoreLost(e.into()))?;
         while let Flushed::Moved(records) = journal.flush().await? {
@@ -269,37 +286,7 @@ impl<S: State, D: Send + Sync + 'static> Graph<S, D> {
         let mut machine = RunMachine::default();
         let clock = Clock::system();
         machine.start(clock.now(), ("".into(), 0), &self.entry, S::new(input));
-        execution(execute, machine, (RunId::random(), clock), None).run().await
-    }
-}
-
-/// `kept`: where the run is written to, and this process's name; nowhere without it.
-fn execution<S: State, D>(
-    execute: Execute<S, D>,
-    machine: RunMachine<S>,
-    (id, clock): (RunId, Clock),
-    kept: Option<(Journal, Arc<str>)>,
-) -> Execution<S, D> {
-    let info = RunInfo {
-        id,
-        workflow: machine.workflow().0.clone(),
-        forked: machine.forked().cloned(),
-        reopened: machine.reopened(),
-    };
-    let (journal, signature) = kept.unzip();
-    Execution {
-        graph: execute.graph,
-        deps: execute.deps,
-        machine,
-        journal,
-        info: Arc::new(info),
-        events: execute.events,
-        control: execute.control.child(),
-        clock,
-        signature,
-        timeout: execute.timeout,
-        faults: execute.faults,
-        began: Instant::now(),
+        Execution::new(execute, machine, (RunId::random(), clock), None).run().await
     }
 }
 
@@ -323,7 +310,8 @@ fn reopening<S: State>(
     match wish {
         Some((why, ReopenFrom::Failed)) => meta(why, failed.unwrap_or(step), Redo::Failed),
         Some((why, ReopenFrom::Node(name))) => {
-            let ran = machine.history().iter().rev().find(|task| *task.node == **name);
+            let mut own = machine.history().iter().rev().filter(|task| task.path.is_empty());
+            let ran = own.find(|task| *task.node == **name);
             meta(why, ran.map_or(step, |task| task.step), Redo::All)
         }
         None => match machine.ended() {

@@ -3,10 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use super::{
-    builder::Graph,
     control::Control,
     event::Events,
     faults::Faults,
+    graph::Graph,
     record::Envelope,
     state::State,
     store::{Head, Lease, RunId, StoredRecord},
@@ -158,10 +158,10 @@ pub struct Execute<S: State, D> {
 
 impl<S: State, D> Execute<S, D> {
     /// Of this graph, with these dependencies and no further wishes.
-    pub fn new(graph: Graph<S, D>, deps: Arc<D>) -> Self {
+    pub fn new(graph: Graph<S, D>, deps: impl Into<Arc<D>>) -> Self {
         Self {
             graph,
-            deps,
+            deps: deps.into(),
             versions: Vec::new(),
             events: Events::default(),
             control: Control::default(),

@@ -113,6 +113,7 @@ pub struct Claim {
 }
 
 /// The answer to a claim.
+#[must_use = "the run may be somebody else's"]
 #[derive(Debug, Clone)]
 pub enum Claimed {
     /// It is yours; the head is as it stands after the claim.
@@ -158,6 +159,7 @@ pub struct Append {
 }
 
 /// An answer to an interrupt, or a cancellation: written without a lease.
+#[must_use = "the answer may have been refused"]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Resumed {
     /// Taken, as the run's record of this number.
@@ -182,6 +184,7 @@ pub enum Cancelled {
 }
 
 /// The answer to a deletion that spares what is still of use.
+#[must_use = "the run may have been spared"]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Deleted {
     /// It is gone, and all that belonged to it.

@@ -11,7 +11,7 @@ use super::{context::RunInfo, control::Stop, machine::RunMachine, state::State};
 pub struct Timings {
     /// Active time, in milliseconds.
     pub total_ms: f64,
-    /// Time by node, all its tasks and tries added up, in milliseconds.
+    /// Time by node (in a subgraph: `NODE/NODE`, and again in its own), all its tasks and tries added up, in milliseconds.
     pub nodes: BTreeMap<Arc<str>, f64>,
     /// The order in which tasks ended.
     pub order: Vec<Arc<str>>,
@@ -25,12 +25,13 @@ impl Timings {
         let mut nodes = BTreeMap::new();
         let mut retries = BTreeMap::new();
         for task in machine.history() {
-            *nodes.entry(task.node.clone()).or_default() += millis(task.took);
+            let node = task.path.name(&task.node);
+            *nodes.entry(node.clone()).or_default() += millis(task.took);
             if task.attempts > 1 {
-                *retries.entry(task.node.clone()).or_default() += task.attempts - 1;
+                *retries.entry(node).or_default() += task.attempts - 1;
             }
         }
-        let order = machine.history().iter().map(|task| task.node.clone()).collect();
+        let order = machine.history().iter().map(|task| task.path.name(&task.node)).collect();
         Self { total_ms: millis(active), nodes, order, retries }
     }
 

@@ -16,6 +16,7 @@ use super::{
     context::Context,
     event::RunEvent,
     node::{Node, NodeFuture, NodeResult},
+    pulse::Pulse,
     state::State,
 };
 use crate::base::Fault;
@@ -60,7 +61,7 @@ pub(super) async fn see_through<S: State, D: Send + Sync + 'static>(
     let mut attempt = 1;
     let mut result = match first {
         First::Answered(result) => result,
-        First::Pending(future) => one_try(&node, future).await,
+        First::Pending(future) => one_try(&node, &context, future).await,
     };
     loop {
         let wait = match &result {
@@ -72,9 +73,10 @@ pub(super) async fn see_through<S: State, D: Send + Sync + 'static>(
         sleep(wait).await;
         attempt += 1;
         context.attempt = attempt;
+        context.alive();
         result = match first_poll(&node, context.clone()) {
             First::Answered(result) => result,
-            First::Pending(future) => one_try(&node, future).await,
+            First::Pending(future) => one_try(&node, &context, future).await,
         };
     }
     Answered { index: context.index, attempts: attempt, took: started.elapsed(), result }
@@ -89,20 +91,56 @@ pub(super) fn twice<S: State, D>(node: &Node<S, D>, context: &Context<S, D>) -> 
     })
 }
 
-async fn one_try<S: State, D>(node: &Node<S, D>, future: NodeFuture<S>) -> NodeResult<S> {
+async fn one_try<S: State, D>(
+    node: &Node<S, D>,
+    context: &Context<S, D>,
+    future: NodeFuture<S>,
+) -> NodeResult<S> {
     let caught = AssertUnwindSafe(future).catch_unwind();
-    let ended = match node.timeout {
-        None => caught.await,
-        Some(limit) => match timeout(limit, caught).await {
-            Ok(ended) => ended,
-            Err(_) => {
-                let limit = humantime::format_duration(limit);
-                let message = format!("node `{}` took longer than {limit}", node.name);
-                return Err(Fault::timeout(message).into());
-            }
+    let ended = match (node.timeout, node.idle_timeout.zip(context.pulse.as_ref())) {
+        (None, None) => Ok(caught.await),
+        (Some(limit), None) => timeout(limit, caught).await.map_err(|_| over(node, limit)),
+        (wall, idle) => tokio::select! {
+            biased;
+            ended = caught => Ok(ended),
+            limit = wall_over(wall) => Err(over(node, limit)),
+            limit = idle_over(idle) => Err(idle_fault(node, limit)),
         },
     };
-    ended.unwrap_or_else(|panic| Err(panicked(&node.name, &*panic)))
+    match ended {
+        Ok(ended) => ended.unwrap_or_else(|panic| Err(panicked(&node.name, &*panic))),
+        Err(fault) => Err(fault.into()),
+    }
+}
+
+async fn wall_over(limit: Option<Duration>) -> Duration {
+    match limit {
+        Some(limit) => {
+            sleep(limit).await;
+            limit
+        }
+        None => std::future::pending().await,
+    }
+}
+
+async fn idle_over(idle: Option<(Duration, &Arc<Pulse>)>) -> Duration {
+    match idle {
+        Some((limit, pulse)) => {
+            pulse.stops(limit).await;
+            limit
+        }
+        None => std::future::pending().await,
+    }
+}
+
+fn over<S: State, D>(node: &Node<S, D>, limit: Duration) -> Fault {
+    let limit = humantime::format_duration(limit);
+    Fault::timeout(format!("node `{}` took longer than {limit}", node.name))
+}
+
+fn idle_fault<S: State, D>(node: &Node<S, D>, limit: Duration) -> Fault {
+    let limit = humantime::format_duration(limit);
+    Fault::timeout(format!("node `{}` gave no sign of life for {limit}", node.name))
 }
 
 fn panicked(node: &str, panic: &(dyn Any + Send)) -> NodeError {

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 pub use super::faults::Faults;
 use super::{
-    builder::Graph,
     control::Stop,
+    graph::Graph,
     runtime::Runtime,
     spec::{ClaimHow, Execute, NewSpec},
     state::State,
@@ -74,13 +74,13 @@ impl<S: State, D: Send + Sync + 'static> Checks<S, D> {
     /// With the first node that may not.
     pub async fn every_node_may_run_twice(&self) -> Result<u64, Broken> {
         let (_, wanted) = self.undisturbed().await?;
-        for node in self.graph.nodes() {
+        for node in &self.graph.all_nodes() {
             let (_, state) = self.to_the_end(Faults::default().repeat(node)).await?;
             if state != wanted {
                 return Err(Broken(format!("node `{node}`, run twice, changed the outcome")));
             }
         }
-        Ok(self.graph.nodes().len() as u64)
+        Ok(self.graph.all_nodes().len() as u64)
     }
 
     /// Every node may fail for good: the run ends, one way or another, and tells the fault.
@@ -88,12 +88,13 @@ impl<S: State, D: Send + Sync + 'static> Checks<S, D> {
     /// # Errors
     /// With the first node whose failure is not found in the run afterwards.
     pub async fn every_node_may_fail(&self) -> Result<u64, Broken> {
-        for node in self.graph.nodes() {
+        for node in &self.graph.all_nodes() {
             let faults = Faults::default().fail(node, 1, Fault::permanent("injected"));
             let id = self.open().await?;
             let ran = self.execute(&id, faults).await?;
             let mut told = ran.machine.history().iter().filter_map(|task| task.fault.as_ref());
-            let reached = ran.machine.history().iter().any(|task| &task.node == node);
+            let reached =
+                ran.machine.history().iter().any(|task| task.path.name(&task.node) == *node);
             if reached && !told.any(|fault| fault.message == "injected") {
                 return Err(Broken(format!("the failure of node `{node}` left no trace")));
             }
@@ -104,7 +105,7 @@ impl<S: State, D: Send + Sync + 'static> Checks<S, D> {
                 )));
             }
         }
-        Ok(self.graph.nodes().len() as u64)
+        Ok(self.graph.all_nodes().len() as u64)
     }
 
     async fn undisturbed(&self) -> Result<(RunId, Value), Broken> {

@@ -194,7 +194,7 @@ impl Bench {
 
     pub async fn metas(&self, id: &RunId) -> Vec<Meta> {
         let history = self.runtime.history(id).await.unwrap();
-        history.into_iter().map(|(_, _, meta)| meta).collect()
+        history.into_iter().map(|entry| entry.meta).collect()
     }
 
     /// The kinds of the run's records, in order.

@@ -132,9 +132,9 @@ async fn the_review_survives_everything() {
         graph: Review::graph().unwrap(),
         deps: Arc::new(deps),
         store: Arc::new(Memory::new(Clock::system())),
-        input: || repository().clone(),
+        input: || repository().clone().into(),
     };
     assert_eq!(checks.survives_every_crash().await, Ok(12));
-    assert_eq!(checks.every_node_may_run_twice().await, Ok(7));
-    assert_eq!(checks.every_node_may_fail().await, Ok(7));
+    assert_eq!(checks.every_node_may_run_twice().await, Ok(9));
+    assert_eq!(checks.every_node_may_fail().await, Ok(9));
 }

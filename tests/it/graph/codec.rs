@@ -8,8 +8,8 @@ use serde_json::json;
 use verdict::{
     base::{Fault, Timestamp, TraceContext},
     graph::{
-        Body, Command, Dispatch, Envelope, Failure, Meta, Outcome, Record, Redo, RunId, RunMachine,
-        Start, State, store::StoredRecord,
+        Body, Command, Dispatch, Envelope, Failure, HistoryEntry, Meta, Outcome, Record, Redo,
+        RunId, RunMachine, Start, State, store::StoredRecord,
     },
 };
 
@@ -21,7 +21,7 @@ use super::{
 const ODD: &str = "q\"uote \\ \u{0} \u{7f} \u{feff} 🦀 \u{202e}rtl\n\t é";
 
 fn record(meta: Meta, body: Body<Add>) -> Record<Add> {
-    Record { at: START, meta, body }
+    Record::new(START, meta, body)
 }
 
 /// One of each kind, with odd words wherever words may be.
@@ -54,10 +54,10 @@ fn every_kind(odd: &str) -> Vec<Record<Add>> {
         record(finished(None), Body::Command(command)),
         record(finished(Some(fault)), Body::Command(Command::nothing())),
         bare(finished(Some(Fault::permanent(odd)))),
-        record(Meta::StepFinished { step: 1 }, Body::Tasks(Vec::new())),
+        record(Meta::StepFinished { step: 1, held: Vec::new() }, Body::Tasks(Vec::new())),
         record(
-            Meta::StepFinished { step: 2 },
-            Body::Tasks(vec![Dispatch::to(odd), Dispatch::with(odd, &json!({"k": odd})).unwrap()]),
+            Meta::StepFinished { step: 2, held: vec![odd.into()] },
+            Body::Tasks(vec![Dispatch::to(odd), Dispatch::with(odd, &json!({"k": odd}))]),
         ),
         record(asked(Some(0)), Body::Value(raw(odd).into())),
         record(asked(None), Body::Value(raw(()).into())),
@@ -81,7 +81,8 @@ fn there_and_back(record: &Record<Add>) {
         let stored = record.encode(compress).unwrap();
         let back = Record::<Add>::decode(1, &stored).unwrap();
         assert_eq!(format!("{back:?}"), format!("{record:?}"), "compressed: {compress}");
-        assert_eq!(Meta::decode(1, &stored).unwrap(), (record.at, record.meta.clone()));
+        let entry = HistoryEntry::decode(1, &stored).unwrap();
+        assert_eq!((entry.at, entry.meta), (record.at, record.meta.clone()));
     }
 }
 
@@ -201,7 +202,10 @@ fn an_unknown_kind_is_refused() {
 /// Packages that lie about themselves are refused, and nothing is set aside for what they claim.
 #[test]
 fn a_lying_package_is_refused() {
-    let whole = record(Meta::StepFinished { step: 1 }, Body::Tasks(vec![Dispatch::to("a")]));
+    let whole = record(
+        Meta::StepFinished { step: 1, held: Vec::new() },
+        Body::Tasks(vec![Dispatch::to("a")]),
+    );
     let whole = whole.encode(true).unwrap();
     for (payload, why) in [
         (vec![], "it is empty"),

@@ -94,7 +94,7 @@ async fn a_run_that_failed_on_its_way() {
     let bench = Bench::memory();
     let graph = Calls::default().failing(&every_arrow(), "work", 1, Fault::permanent("bad"));
     let id = bench.open(&graph).await;
-    bench.run(&graph, &id).await;
+    let _ = bench.run(&graph, &id).await;
     let (_, machine) = bench.runtime.inspect::<Words>(&id).await.unwrap();
     let marks = classes(&Drawing::of(&graph).with_run(&machine));
     insta::assert_snapshot!(marks, @r"

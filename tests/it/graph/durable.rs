@@ -96,23 +96,23 @@ async fn a_record_tells_step_node_attempts_timing_worker_and_version() {
             })
             .unwrap();
         let id = bench.open(&graph).await;
-        bench.run(&graph, &id).await;
+        let _ = bench.run(&graph, &id).await;
         let history = bench.runtime.history(&id).await.unwrap();
-        let (seq, at, started) = &history[0];
-        assert_eq!((*seq, *at), (1, START));
+        let started = &history[0];
+        assert_eq!((started.seq, started.at), (1, START));
         let wanted = json!({
             "k": "start", "workflow": "words", "version": 1, "entry": "ingest"
         });
-        assert_eq!(serde_json::to_value(started).unwrap(), wanted);
-        let b = history.iter().find_map(|(_, at, meta)| match meta {
+        assert_eq!(serde_json::to_value(&started.meta).unwrap(), wanted);
+        let b = history.iter().find_map(|entry| match &entry.meta {
             Meta::TaskFinished { step, node, index, attempts, us, fault, .. } if &**node == "b" => {
-                Some((*at, *step, *index, *attempts, *us, fault.clone()))
+                Some((entry.at, *step, *index, *attempts, *us, fault.clone()))
             }
             _ => None,
         });
         let (at, step, index, attempts, us, fault) = b.unwrap();
         assert_eq!((at, step, index, attempts, fault), (START, 2, 1, 2, None));
-        let signed = history.iter().filter_map(|(_, _, meta)| match meta {
+        let signed = history.iter().filter_map(|entry| match &entry.meta {
             Meta::TaskFinished { by, .. } => Some(by.as_deref()),
             _ => None,
         });
@@ -157,7 +157,7 @@ async fn what_is_stored_grows_linearly() {
 async fn every_past_checkpoint_can_be_fetched() {
     on_each(async |bench| {
         let id = bench.open_with(&diamond(), &["in"]).await;
-        bench.run(&diamond(), &id).await;
+        let _ = bench.run(&diamond(), &id).await;
         for (step, wanted) in
             [(0, "in"), (1, "in ingest"), (2, "in ingest a b c"), (3, "in ingest a b c judge")]
         {
@@ -181,7 +181,7 @@ async fn a_fork_goes_on_from_any_step() {
         let graph = calls.counted(&diamond());
         let spec = NewSpec::new("words", 1, Vec::new()).key("k").subject(Some("s".to_owned()), 1);
         let id = bench.runtime.open(&graph, spec).await.unwrap().head.id;
-        bench.run(&graph, &id).await;
+        let _ = bench.run(&graph, &id).await;
         let before = bench.runtime.store.load(&id, 0).await.unwrap();
         for (step, wanted) in [(0, 5), (1, 4), (2, 1), (3, 0)] {
             calls.take();
@@ -214,9 +214,9 @@ async fn a_fork_goes_on_from_any_step() {
 async fn a_fork_can_be_forked() {
     on_each(async |bench| {
         let id = bench.open(&diamond()).await;
-        bench.run(&diamond(), &id).await;
+        let _ = bench.run(&diamond(), &id).await;
         let child = bench.runtime.fork::<super::support::Add>(&id, 1, false).await.unwrap();
-        bench.run(&diamond(), &child).await;
+        let _ = bench.run(&diamond(), &child).await;
         let grandchild = bench.runtime.fork::<super::support::Add>(&child, 2, false).await.unwrap();
         let ran = bench.run(&diamond(), &grandchild).await;
         assert_eq!(words(&ran), ["ingest", "a", "b", "c", "judge"]);
@@ -230,7 +230,7 @@ async fn a_fork_can_be_forked() {
 async fn a_deleted_run_is_gone() {
     on_each(async |bench| {
         let id = bench.open(&diamond()).await;
-        bench.run(&diamond(), &id).await;
+        let _ = bench.run(&diamond(), &id).await;
         assert!(bench.runtime.store.delete(&id).await.unwrap());
         assert!(bench.runtime.history(&id).await.is_err());
         assert!(!bench.runtime.store.delete(&id).await.unwrap());
@@ -246,7 +246,7 @@ async fn one_key_is_one_run() {
         let graph = calls.counted(&diamond());
         let spec = || NewSpec::new("words", 1, Vec::new()).key("once");
         let first = bench.runtime.open(&graph, spec()).await.unwrap();
-        bench.run(&graph, &first.head.id).await;
+        let _ = bench.run(&graph, &first.head.id).await;
         let second = bench.elsewhere().await.open(&graph, spec()).await.unwrap();
         assert!(first.created && !second.created);
         assert_eq!(second.head.status, RunStatus::Completed);

@@ -92,10 +92,10 @@ async fn only_who_asked_runs_again() {
         let calls = Calls::default();
         let graph = calls.counted(&diamond()).replace("a", ask).unwrap();
         let id = bench.open(&graph).await;
-        bench.run(&graph, &id).await;
+        let _ = bench.run(&graph, &id).await;
         assert_eq!((calls.of("ingest"), calls.of("b"), calls.of("judge")), (1, 1, 0));
         bench.answer(&id, "2.0.ask", "yes").await;
-        bench.run(&graph, &id).await;
+        let _ = bench.run(&graph, &id).await;
         assert_eq!((calls.of("ingest"), calls.of("b"), calls.of("judge")), (1, 1, 1));
     })
     .await;
@@ -164,7 +164,7 @@ async fn after_two_nodes_of_one_step() {
         graph.edge("b", "end").edge("end", END).interrupt_after("a").interrupt_after("b");
         let graph = graph.compile().unwrap();
         let id = bench.open(&graph).await;
-        bench.run(&graph, &id).await;
+        let _ = bench.run(&graph, &id).await;
         bench.answer(&id, "3.after:a", true).await;
         assert!(waits(&bench.run(&graph, &id).await.stop));
         bench.answer(&id, "3.after:b", false).await;
@@ -181,15 +181,15 @@ async fn a_gate_stands_after_a_crash_and_in_a_fork() {
         for records in 1..=4 {
             let id = bench.open(&graph).await;
             let faults = Faults::default().crash_after(records);
-            bench.execute(Execute { faults, ..execute(&graph) }, &id).await;
+            let _ = bench.execute(Execute { faults, ..execute(&graph) }, &id).await;
             let ran = bench.run(&graph, &id).await;
             assert!(waits(&ran.stop), "a crash behind record {records}: {:?}", ran.stop);
             assert_eq!(calls.of("two"), 0);
         }
         let id = bench.open(&graph).await;
-        bench.run(&graph, &id).await;
+        let _ = bench.run(&graph, &id).await;
         bench.answer(&id, "2.after:one", true).await;
-        bench.run(&graph, &id).await;
+        let _ = bench.run(&graph, &id).await;
         let fork = bench.runtime.fork::<Add>(&id, 1, true).await.unwrap();
         assert!(waits(&bench.run(&graph, &fork).await.stop));
     })
@@ -256,7 +256,7 @@ async fn answers_outlive_a_retry_and_not_a_rewind() {
             })
             .unwrap();
         let id = bench.open(&graph).await;
-        bench.run(&graph, &id).await;
+        let _ = bench.run(&graph, &id).await;
         bench.answer(&id, "2.0.ask", "first").await;
         let mut ran = bench.run(&graph, &id).await;
         let Stop::Failed(failure) = ran.stop.clone() else { panic!("{:?}", ran.stop) };
@@ -281,7 +281,7 @@ async fn an_answer_to_a_void_question_is_harmless() {
         let graph = asking();
         for from in ["ingest", "b"] {
             let id = bench.open(&graph).await;
-            bench.run(&graph, &id).await;
+            let _ = bench.run(&graph, &id).await;
             assert!(waits(
                 &bench.reopen(&graph, &id, ReopenFrom::Node(from.to_owned())).await.stop
             ));
@@ -327,7 +327,7 @@ async fn an_unfit_answer_names_the_question() {
     on_each(async |bench| {
         let graph = diamond().replace("a", ask).unwrap();
         let id = bench.open(&graph).await;
-        bench.run(&graph, &id).await;
+        let _ = bench.run(&graph, &id).await;
         bench.answer(&id, "2.0.ask", 5).await;
         let Stop::Failed(failure) = bench.run(&graph, &id).await.stop else { panic!() };
         assert!(failure.fault.message.starts_with("node `a`: the answer to `ask` is unfit"));
@@ -374,7 +374,7 @@ async fn a_rewind_forgets_parking() {
     let bench = Bench::memory();
     let (graph, _) = parking(START.plus(MINUTE));
     let id = bench.open(&graph).await;
-    bench.run(&graph, &id).await;
+    let _ = bench.run(&graph, &id).await;
     let ran = bench.reopen(&graph, &id, ReopenFrom::Node("a".to_owned())).await;
     assert_eq!(ran.stop, Stop::Completed);
 }

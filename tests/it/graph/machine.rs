@@ -19,7 +19,7 @@ use super::{
 type Rec = Record<Add>;
 
 fn record(meta: Meta, body: Body<Add>) -> Rec {
-    Record { at: START, meta, body }
+    Record::new(START, meta, body)
 }
 
 fn bare(meta: Meta) -> Rec {
@@ -55,7 +55,7 @@ fn failed(step: u32, node: &str, index: u32) -> Rec {
 
 fn closed(step: u32, next: &[&str]) -> Rec {
     let tasks = next.iter().map(|node| Dispatch::to(*node)).collect();
-    record(Meta::StepFinished { step }, Body::Tasks(tasks))
+    record(Meta::StepFinished { step, held: Vec::new() }, Body::Tasks(tasks))
 }
 
 fn asked(id: &str, step: u32, node: &str, index: Option<u32>) -> Rec {

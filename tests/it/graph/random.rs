@@ -150,7 +150,7 @@ fn add(
             let acted = act(does, seed, started.clone(), context);
             let target = target.clone();
             async move {
-                let dispatches = [Dispatch::with(target.clone(), &7)?, Dispatch::to(target)];
+                let dispatches = [Dispatch::with(target.clone(), &7), Dispatch::to(target)];
                 Ok(verdict::graph::Command::goto(dispatches).with(acted.await?))
             }
         });
@@ -195,7 +195,7 @@ fn lead(graph: &mut Builder, own: &str, next: Vec<String>, (place, way): (usize,
         Way::FanOut(count) => {
             graph.fan_out(own, all, move |state| {
                 let to = &names[state.words.len() % names.len()];
-                (0..count).map(|i| Dispatch::with(to.clone(), &i).unwrap()).collect()
+                (0..count).map(|i| Dispatch::with(to.clone(), &i)).collect()
             });
         }
     }

@@ -128,7 +128,7 @@ async fn a_rewind_runs_its_step_and_all_later_ones_again() {
         let calls = Calls::default();
         let graph = calls.counted(&diamond());
         let id = bench.open(&graph).await;
-        bench.run(&graph, &id).await;
+        let _ = bench.run(&graph, &id).await;
         let before = bench.kinds(&id).await;
         for (node, counts) in [("judge", [1, 1, 2]), ("a", [1, 2, 3]), ("ingest", [2, 3, 4])] {
             let ran = bench.reopen(&graph, &id, ReopenFrom::Node(node.to_owned())).await;
@@ -164,7 +164,7 @@ async fn reopenings_in_any_order() {
     on_each(async |bench| {
         let graph = diamond();
         let id = bench.open(&graph).await;
-        bench.run(&graph, &id).await;
+        let _ = bench.run(&graph, &id).await;
         for node in ["judge", "ingest", "a", "judge", "a", "a", "ingest", "judge"] {
             let ran = bench.reopen(&graph, &id, ReopenFrom::Node(node.to_owned())).await;
             assert_eq!(ran.stop, Stop::Completed, "{node}");
@@ -220,7 +220,7 @@ async fn visits_end() {
     let bench = Bench::memory();
     let graph = visited(&Calls::default(), 9);
     let id = bench.open_with(&graph, &["revisit"]).await;
-    bench.run(&graph, &id).await;
+    let _ = bench.run(&graph, &id).await;
     let ran = bench.run(&graph, &id).await;
     assert_eq!(ran.machine.ended(), Some(&Ended::Finished(Outcome::Completed { revisit: None })));
     assert_eq!(words(&ran), ["revisit", "ingest", "a", "no b: gone", "c", "judge"]);

@@ -69,8 +69,7 @@ async fn a_runaway_cycle_meets_the_recursion_limit() {
 }
 
 fn fan(count: usize, by_command: bool) -> super::support::TestGraph {
-    let dispatches =
-        move || (0..count).map(|i| Dispatch::with("work", &i).unwrap()).collect::<Vec<_>>();
+    let dispatches = move || (0..count).map(|i| Dispatch::with("work", &i)).collect::<Vec<_>>();
     let mut graph = Builder::new();
     if by_command {
         graph.node("plan", move |_| async move { Ok(Command::goto(dispatches())) });

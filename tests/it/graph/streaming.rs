@@ -58,7 +58,7 @@ fn lively() -> TestGraph {
     let graph = diamond()
         .replace("a", |context: Ctx| async move {
             context.progress("found", &json!({"candidates": 65, "secret": "hunter2"}));
-            let name: String = context.interrupt("name", &json!({"secret": "x", "for": "a"}))?;
+            let name: String = context.interrupt("name", &json!({"for": "a", "secret": "x"}))?;
             Ok(Add::Secret(name))
         })
         .unwrap();
@@ -125,7 +125,7 @@ async fn the_end_tells_of_a_later_visit() {
     let id = bench.open_with(&graph, &["revisit"]).await;
     let (to, mut from) = broadcast::channel(100);
     let events = Events::new(id.clone(), bench.runtime.clock.clone(), to);
-    bench.execute(Execute { events, ..execute(&graph) }, &id).await;
+    let _ = bench.execute(Execute { events, ..execute(&graph) }, &id).await;
     let last = std::iter::from_fn(|| from.try_recv().ok()).last().unwrap().event;
     let RunEvent::RunFinished { outcome: Outcome::Completed { revisit }, .. } = last else {
         panic!("{last:?}")
@@ -206,7 +206,7 @@ async fn logged(filter: &str, graph: &TestGraph) -> String {
     let guard = tracing::subscriber::set_default(subscriber);
     let bench = Bench::memory();
     let id = bench.open(graph).await;
-    bench.run(graph, &id).await;
+    let _ = bench.run(graph, &id).await;
     drop(guard);
     let text = String::from_utf8(written.0.lock().unwrap().clone()).unwrap();
     text.replace(id.as_str(), "RUN")
@@ -240,7 +240,7 @@ async fn timings_span_executions() {
     let bench = Bench::memory();
     let graph = lively();
     let id = bench.open(&graph).await;
-    bench.run(&graph, &id).await;
+    let _ = bench.run(&graph, &id).await;
     bench.answer(&id, "2.0.name", "x").await;
     let ran = bench.run(&graph, &id).await;
     let timings = Timings::of(&ran.machine, ran.active);

@@ -4,10 +4,10 @@ use std::{
     fmt,
     str::FromStr,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicI64, Ordering},
     },
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use serde::{Deserialize, Serialize};
@@ -56,14 +56,36 @@ impl FromStr for Timestamp {
     }
 }
 
+/// How far the time of the day was ahead of [`running`], at most, in milliseconds.
+static AHEAD: AtomicI64 = AtomicI64::new(i64::MIN);
+
+/// Milliseconds since this process first asked: a clock that nobody sets.
+fn running() -> i64 {
+    static BEGAN: OnceLock<Instant> = OnceLock::new();
+    #[expect(clippy::disallowed_methods, reason = "paused time is not the time of the day")]
+    let began = BEGAN.get_or_init(Instant::now);
+    i64::try_from(began.elapsed().as_millis()).unwrap_or(i64::MAX)
+}
+
 /// Where the time comes from. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct Clock(Option<Arc<AtomicI64>>);
 
 impl Clock {
-    /// The machine's own clock.
+    /// The machine's own clock, which never goes back in this process: set back, it goes on from where
+    /// it was. Nothing that was to end in a moment ends hours later for that.
     pub fn system() -> Self {
         Self(None)
+    }
+
+    /// Sees to it that this clock is not behind a moment that has been written down: the machine's
+    /// may have been set back since, in another process. Answers how far it was behind.
+    pub fn catch_up(&self, written: Timestamp) -> Duration {
+        let behind = written.since(self.now());
+        if self.0.is_none() {
+            AHEAD.fetch_max(written.0.saturating_sub(running()), Ordering::AcqRel);
+        }
+        behind
     }
 
     /// A clock that stands still at `start` until its [`ManualClock`] is wound.
@@ -79,7 +101,11 @@ impl Clock {
             None => {
                 #[expect(clippy::disallowed_methods, reason = "this is the one source")]
                 let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-                Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+                let wall = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
+                let running = running();
+                let ahead = wall.saturating_sub(running);
+                let ahead = AHEAD.fetch_max(ahead, Ordering::AcqRel).max(ahead);
+                Timestamp(running.saturating_add(ahead))
             }
         }
     }

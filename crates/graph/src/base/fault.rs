@@ -1,8 +1,10 @@
 //! One failure, classified once where it entered.
 
-use std::{fmt, time::Duration};
+use std::{borrow::Cow, fmt, time::Duration};
 
 use serde::{Deserialize, Serialize};
+
+use super::mask_urls;
 
 /// A result whose error has been classified.
 pub type Result<T, E = Fault> = std::result::Result<T, E>;
@@ -57,7 +59,12 @@ impl Fault {
     }
 
     fn new(kind: FaultKind, message: impl Into<String>) -> Self {
-        Self { kind, message: bounded(message.into()), retry_after: None }
+        let message = message.into();
+        let message = match mask_urls(&message) {
+            Cow::Owned(masked) => masked,
+            Cow::Borrowed(_) => message,
+        };
+        Self { kind, message: bounded(message), retry_after: None }
     }
 
     /// The same fault, with the wait the other side asked for.

@@ -7,6 +7,7 @@ mod fault;
 mod hash;
 mod invalid_input;
 pub mod key_value;
+mod mask;
 mod rate_limiter;
 mod trace;
 
@@ -14,6 +15,7 @@ pub use clock::{Clock, ManualClock, Timestamp};
 pub use fault::{Fault, FaultKind, Result};
 pub use hash::hash_hex;
 pub use invalid_input::invalid_input;
+pub use mask::mask_urls;
 pub use rate_limiter::{Acquired, RateLimit, RateLimiter};
 pub use secrecy::{ExposeSecret, SecretString as Secret};
 pub use trace::TraceContext;

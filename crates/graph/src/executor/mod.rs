@@ -3,28 +3,36 @@
 //! It runs a step's tasks side by side on one shared state, records each the moment it ends, and
 //! starts nothing that depends on a record before that record is durable.
 
+mod halt;
+mod inside;
 mod step;
 
 use std::{sync::Arc, time::Duration};
 
 use serde_json::value::RawValue;
-use tokio::time::Instant;
+use tokio::{sync::mpsc, time::Instant};
+
+use inside::{FromInside, Link};
+pub(crate) use inside::{Nest, run_inside};
 
 use super::{
-    builder::Graph,
     context::RunInfo,
     control::{Control, Stop},
     ended::EndedExecution,
     event::{Events, RunEvent},
     faults::Faults,
+    graph::Graph,
     journal::{Flushed, Journal},
     machine::{Ended, RunMachine, Todo},
+    path::Path,
     plan,
+    pulse::Pulse,
     record::{Body, Failure, Meta, Outcome, Record},
+    spec::Execute,
     state::{State, redact},
-    store::{RunStatus, StoredRecord},
+    store::{RunId, StoredRecord},
 };
-use crate::base::{Clock, Fault, Timestamp};
+use crate::base::{Clock, Fault};
 
 /// Everything one execution works with.
 pub(super) struct Execution<S: State, D> {
@@ -32,6 +40,14 @@ pub(super) struct Execution<S: State, D> {
     pub(super) deps: Arc<D>,
     pub(super) machine: RunMachine<S>,
     pub(super) journal: Option<Journal>,
+    /// Of a subgraph: the way to the execution that writes.
+    link: Option<Link>,
+    /// What the subgraphs of this run tell.
+    inbox: Option<mpsc::UnboundedReceiver<FromInside>>,
+    /// The subgraph this is; empty of the workflow's own graph.
+    path: Path,
+    /// Of a subgraph: where its task tells that it is alive.
+    pulse: Option<Arc<Pulse>>,
     pub(super) info: Arc<RunInfo>,
     pub(super) events: Events,
     pub(super) control: Control,
@@ -45,7 +61,44 @@ pub(super) struct Execution<S: State, D> {
 
 type Halt<T> = Result<T, Stop>;
 
+/// What a run that is executed directly is written to, and in whose name.
+pub(super) type Kept = (Journal, Arc<str>);
+
 impl<S: State, D: Send + Sync + 'static> Execution<S, D> {
+    /// Of the workflow's own graph. `kept`: where the run is written to, and this process's name.
+    pub(super) fn new(
+        execute: Execute<S, D>,
+        machine: RunMachine<S>,
+        (id, clock): (RunId, Clock),
+        kept: Option<Kept>,
+    ) -> Self {
+        let info = RunInfo {
+            id,
+            workflow: machine.workflow().0.clone(),
+            forked: machine.forked().cloned(),
+            reopened: machine.reopened(),
+        };
+        let (journal, signature) = kept.unzip();
+        Self {
+            graph: execute.graph,
+            deps: execute.deps,
+            machine,
+            journal,
+            link: None,
+            inbox: None,
+            path: Path::default(),
+            pulse: None,
+            info: Arc::new(info),
+            events: execute.events,
+            control: execute.control.child(),
+            clock,
+            signature,
+            timeout: execute.timeout,
+            faults: execute.faults,
+            began: Instant::now(),
+        }
+    }
+
     /// Runs until something stops it.
     pub(super) async fn run(mut self) -> EndedExecution<S> {
         let (workflow, version) = (self.info.workflow.clone(), self.machine.version());
@@ -59,6 +112,7 @@ impl<S: State, D: Send + Sync + 'static> Execution<S, D> {
         self.tell_end(&stop, active);
         super::summary::log(&self.info, &stop, &self.machine, active);
         EndedExecution {
+            run: self.info.id.clone(),
             stop,
             machine: self.machine,
             active,
@@ -73,26 +127,19 @@ impl<S: State, D: Send + Sync + 'static> Execution<S, D> {
     }
 
     fn tell_end(&self, stop: &Stop, active: Duration) {
-        let why = match stop {
+        match stop {
             Stop::Completed => {
                 let outcome = match self.machine.ended() {
                     Some(Ended::Finished(outcome)) => outcome.clone(),
                     _ => Outcome::Completed { revisit: None },
                 };
                 let active_ms = u64::try_from(active.as_millis()).unwrap_or(u64::MAX);
-                return self.events.emit(|| RunEvent::RunFinished { outcome, active_ms });
+                self.events.emit(|| RunEvent::RunFinished { outcome, active_ms });
             }
-            // EventEnvelope by whoever settles it.
-            Stop::Failed(_) => return,
-            Stop::Waiting(Some(until)) => format!("waits until {until}"),
-            Stop::Waiting(None) => "waits for an answer".to_owned(),
-            Stop::Drained => "handed back".to_owned(),
-            Stop::Fenced => "taken over or stopped".to_owned(),
-            Stop::StoreLost(fault) => format!("the store is lost: {fault}"),
-            Stop::Ended => "had ended".to_owned(),
-            Stop::Crashed => "crashed".to_owned(),
-        };
-        self.events.emit(|| RunEvent::RunPaused { why });
+            // Told by whoever settles it.
+            Stop::Failed(_) => {}
+            stop => self.events.emit(|| RunEvent::RunPaused { why: stop.to_string() }),
+        }
     }
 
     async fn drive(&mut self) -> Halt<Stop> {
@@ -172,7 +219,8 @@ impl<S: State, D: Send + Sync + 'static> Execution<S, D> {
             return None;
         }
         let (step, _) = self.machine.tasks();
-        let ran = self.machine.history().iter().filter(|task| task.step + 1 == step);
+        let own = self.machine.history().iter().filter(|task| task.path.is_empty());
+        let ran = own.filter(|task| task.step + 1 == step);
         let mut gated = ran.map(|task| &task.node).filter(|node| self.graph.after.contains(*node));
         gated.find(|node| self.machine.answer(step, None, &after(node)).is_none()).cloned()
     }
@@ -198,9 +246,18 @@ impl<S: State, D: Send + Sync + 'static> Execution<S, D> {
         }
     }
 
-    /// Appends a record: to the journal, then to the machine.
     async fn record(&mut self, meta: Meta, body: Body<S::Update>) -> Halt<()> {
-        let record = Record { at: self.clock.now(), meta, body };
+        self.append(Record::new(self.clock.now(), meta, body)).await
+    }
+
+    /// Appends a record: to the journal, then to the machine.
+    async fn append(&mut self, record: Record<S::Update>) -> Halt<()> {
+        if let Some(link) = &mut self.link {
+            link.record(&record).await?;
+        }
+        if let Some(pulse) = &self.pulse {
+            pulse.beat();
+        }
         if let Some(journal) = &mut self.journal {
             journal.record(&record).await.map_err(Stop::StoreLost)?;
         }
@@ -208,6 +265,9 @@ impl<S: State, D: Send + Sync + 'static> Execution<S, D> {
     }
 
     async fn flush(&mut self) -> Halt<()> {
+        if let Some(link) = &mut self.link {
+            link.flush().await;
+        }
         loop {
             let Some(journal) = &mut self.journal else { return Ok(()) };
             let flushed = journal.flush().await?;
@@ -231,74 +291,6 @@ impl<S: State, D: Send + Sync + 'static> Execution<S, D> {
         Ok(())
     }
 
-    /// Stops here, to be taken up by any worker.
-    async fn give_back(&mut self) -> Halt<Stop> {
-        if let Some(journal) = &mut self.journal {
-            journal.release().await?;
-        }
-        Ok(Stop::Drained)
-    }
-
-    /// Nothing can run: gives the run back until then. `None` if an answer came in just now.
-    async fn pause(&mut self, until: Option<Timestamp>) -> Halt<Option<Stop>> {
-        let waiting = self.machine.waiting();
-        let Some(journal) = &mut self.journal else { return Ok(Some(Stop::Waiting(until))) };
-        let settled = journal.settle(
-            |head| {
-                head.status = RunStatus::Parked;
-                head.not_before = until;
-                head.waiting = Some(waiting);
-            },
-            false,
-            None,
-        );
-        let flushed = settled.await?;
-        if journal.crashed() {
-            return Err(Stop::Crashed);
-        }
-        match flushed {
-            Flushed::Done => Ok(Some(Stop::Waiting(until))),
-            Flushed::Moved(records) => {
-                self.catch_up(records)?;
-                Ok(None)
-            }
-        }
-    }
-
-    async fn complete(&mut self) -> Halt<Stop> {
-        let revisit = self.revisit();
-        let not_before = revisit.map(|(at, _)| at);
-        let outcome = Outcome::Completed { revisit };
-        self.record(Meta::Finished { outcome }, Body::None).await?;
-        loop {
-            let Some(journal) = &mut self.journal else { return Ok(Stop::Completed) };
-            let settled = journal.settle(
-                |head| {
-                    head.status = RunStatus::Completed;
-                    head.not_before = not_before;
-                    head.error = None;
-                },
-                false,
-                None,
-            );
-            let flushed = settled.await?;
-            if journal.crashed() {
-                return Err(Stop::Crashed);
-            }
-            match flushed {
-                Flushed::Done => return Ok(Stop::Completed),
-                Flushed::Moved(records) => self.catch_up(records)?,
-            }
-        }
-    }
-
-    /// When to come back to the tasks that failed and were passed over, and from which step.
-    fn revisit(&self) -> Option<(Timestamp, u32)> {
-        let first = self.machine.failures().first()?.step;
-        let wait = self.machine.state()?.revisit(self.machine.visits())?;
-        Some((self.clock.now().plus(wait), first))
-    }
-
     /// Merges, plans, records. The inner error is the step's: invariants broken, or a way nobody
     /// declared.
     async fn close_step(&mut self) -> Halt<Result<(), Fault>> {
@@ -315,7 +307,11 @@ impl<S: State, D: Send + Sync + 'static> Execution<S, D> {
             Err(fault) => return Ok(Err(fault)),
         };
         let (step, _) = self.machine.tasks();
-        self.record(Meta::StepFinished { step }, Body::Tasks(routed)).await?;
+        let held = match self.graph.upstream.is_empty() {
+            true => Vec::new(),
+            false => self.graph.held(&self.machine.upcoming(&routed)),
+        };
+        self.record(Meta::StepFinished { step, held }, Body::Tasks(routed)).await?;
         let tasks = self.machine.tasks().1;
         self.events.emit(|| RunEvent::StepFinished {
             step,
@@ -331,7 +327,10 @@ impl<S: State, D: Send + Sync + 'static> Execution<S, D> {
         name: String,
         request: Arc<RawValue>,
     ) -> Halt<()> {
-        let id = self.machine.interrupt_id(index, &name);
+        let mut id = self.machine.interrupt_id(index, &name);
+        if let Some(link) = &self.link {
+            id.insert_str(0, link.prefix());
+        }
         let (step, _) = self.machine.tasks();
         self.events.emit(|| RunEvent::Interrupted {
             id: id.clone(),

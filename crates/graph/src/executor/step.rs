@@ -3,19 +3,25 @@
 use std::{sync::Arc, time::Duration};
 
 use tokio::{
+    sync::{mpsc::UnboundedReceiver, oneshot},
     task::JoinSet,
     time::{Instant, sleep_until},
 };
 
-use super::{Execution, Halt, Stop, raw_null, refuses};
+use super::{
+    Execution, Halt, Stop,
+    inside::{FromInside, Link, Nest},
+    raw_null, refuses,
+};
 use crate::{
     base::Fault,
-    command::{Command, Dispatch, NodeError},
+    command::{Command, Dispatch, NodeError, Suspension},
     context::{Context, Step},
     event::RunEvent,
     faults::Injected,
     journal::Journal,
     node::OnError,
+    pulse::Pulse,
     record::{Body, Meta},
     state::{State, redact},
     task::{Answered, First, first_poll, see_through, twice},
@@ -28,16 +34,22 @@ impl<S: State, D: std::marker::Send + Sync + 'static> Execution<S, D> {
         if self.start_tasks(tasks, &mut running).await? {
             return self.cut_short(&mut running).await;
         }
-        let mut let_go = false;
+        let (mut let_go, mut flushes) = (false, Vec::new());
         while !running.is_empty() {
             // What has ended is durable before anything is waited for.
             self.flush().await?;
+            for flushed in flushes.drain(..) {
+                // Nobody waits any more where this fails.
+                let _: Result<(), ()> = oneshot::Sender::send(flushed, ());
+            }
             if let_go {
                 running.shutdown().await;
                 return self.give_back().await.map(Some);
             }
             match self.wait(&mut running).await? {
                 Waited::Answered(answers) => {
+                    // What a subgraph recorded came before its answer.
+                    self.receive(None, &mut flushes).await?;
                     let mut cancelled = false;
                     for answered in answers {
                         cancelled |= self.take(answered).await?;
@@ -47,6 +59,10 @@ impl<S: State, D: std::marker::Send + Sync + 'static> Execution<S, D> {
                     }
                     // Only a new record lets go; until one comes the tasks go on.
                     let_go = self.control.drain.is_cancelled();
+                }
+                Waited::Inside(message) => {
+                    let recorded = self.receive(Some(message), &mut flushes).await?;
+                    let_go = recorded && self.control.drain.is_cancelled();
                 }
                 Waited::Again => {}
                 Waited::Cancelled => {
@@ -91,8 +107,8 @@ impl<S: State, D: std::marker::Send + Sync + 'static> Execution<S, D> {
             let (step, started) = (shared.step, Instant::now());
             let told = name.clone();
             self.events.emit(|| RunEvent::NodeStarted { step, node: told, index });
-            let context = self.context(&shared, index);
-            let first = match self.faults.at(name) {
+            let context = self.context(&shared, index, node.idle_timeout);
+            let first = match self.faults.at(&self.path, name) {
                 Injected::Nothing => first_poll(&node, context.clone()),
                 Injected::Failure(fault) => First::Answered(Err(fault.into())),
                 Injected::Repeat => First::Pending(twice(&node, &context)),
@@ -114,7 +130,8 @@ impl<S: State, D: std::marker::Send + Sync + 'static> Execution<S, D> {
         Ok(false)
     }
 
-    fn shared(&self) -> Arc<Step<S, D>> {
+    fn shared(&mut self) -> Arc<Step<S, D>> {
+        let nest = self.nest();
         let (step, tasks) = self.machine.tasks();
         // A machine with tasks has a state.
         #[expect(clippy::expect_used, reason = "`todo` answered Run, so the run has started")]
@@ -126,14 +143,42 @@ impl<S: State, D: std::marker::Send + Sync + 'static> Execution<S, D> {
             step,
             tasks: tasks.clone(),
             failures: self.machine.failures(),
+            path: self.path.clone(),
+            nest,
             events: self.events.clone(),
             cancel: self.control.cancel.clone(),
         })
     }
 
-    fn context(&self, shared: &Arc<Step<S, D>>, index: u32) -> Context<S, D> {
+    fn context(
+        &self,
+        shared: &Arc<Step<S, D>>,
+        index: u32,
+        idle_timeout: Option<Duration>,
+    ) -> Context<S, D> {
         let answers = self.machine.has_answers().then(|| self.machine.answers_of(index).into());
-        Context { shared: shared.clone(), answers, index, attempt: 1 }
+        let redo = self.machine.redoes(index);
+        let own = idle_timeout.map(|_| Arc::new(Pulse::inside(self.pulse.clone())));
+        let pulse = own.or_else(|| self.pulse.clone());
+        Context { shared: shared.clone(), answers, index, attempt: 1, pulse, redo }
+    }
+
+    /// What the subgraphs of this graph need; the way to the outermost execution begins here.
+    fn nest(&mut self) -> Option<Nest> {
+        if !self.graph.nested {
+            return None;
+        }
+        let link = match &self.link {
+            Some(link) => link.clone(),
+            None => {
+                let compress = self.journal.as_ref().is_some_and(Journal::compresses);
+                let (link, inbox) = Link::new(compress);
+                self.inbox = Some(inbox);
+                link
+            }
+        };
+        let (clock, faults) = (self.clock.clone(), self.faults.clone());
+        Some(Nest { link, clock, faults, reopened: self.machine.reopened() })
     }
 
     /// Whether the task may run: not if somebody must say so first, or said no.
@@ -176,6 +221,7 @@ impl<S: State, D: std::marker::Send + Sync + 'static> Execution<S, D> {
                 }
                 Ok(Waited::Answered(answers))
             }
+            Some(message) = next(&mut self.inbox) => Ok(Waited::Inside(message)),
             () = sleep_until(renew_at) => {
                 if let Some(journal) = &mut self.journal {
                     journal.renew().await?;
@@ -203,6 +249,10 @@ impl<S: State, D: std::marker::Send + Sync + 'static> Execution<S, D> {
             Err(NodeError::Fault(fault)) => (None, Some(fault)),
             Err(NodeError::Interrupt { name: asked, request }) => {
                 self.interrupt(Some(index), name, asked, request).await?;
+                return Ok(false);
+            }
+            Err(NodeError::Suspended(Suspension { wait, answers })) => {
+                self.machine.suspend(index, wait, answers);
                 return Ok(false);
             }
             Err(NodeError::Park { until, reason }) => {
@@ -288,6 +338,7 @@ impl<S: State, D: std::marker::Send + Sync + 'static> Execution<S, D> {
 /// What a wait for running tasks brought.
 enum Waited<S: State> {
     Answered(Vec<Answered<S>>),
+    Inside(FromInside),
     Again,
     Cancelled,
     OverTime(Fault),
@@ -295,4 +346,8 @@ enum Waited<S: State> {
 
 fn may_retry<U>(result: &Result<Command<U>, NodeError>) -> bool {
     matches!(result, Err(NodeError::Fault(fault)) if fault.is_transient())
+}
+
+async fn next(inbox: &mut Option<UnboundedReceiver<FromInside>>) -> Option<FromInside> {
+    inbox.as_mut()?.recv().await
 }

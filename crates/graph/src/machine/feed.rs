@@ -10,6 +10,7 @@ use super::{
 use crate::{
     base::{Timestamp, invalid_input},
     command::{Command, Dispatch, END},
+    path::Path,
     record::{Body, Meta, Outcome, Record, Redo},
     rewind,
     state::{Invalid, State},
@@ -23,7 +24,9 @@ impl<S: State> RunMachine<S> {
     /// With the first record that cannot follow those before it.
     pub fn replay(records: Vec<Record<S::Update>>) -> Result<Self, Illegal> {
         let version = records.len() as u64;
-        let reopened = |record: &&Record<_>| matches!(record.meta, Meta::Reopened { .. });
+        let reopened = |record: &&Record<_>| {
+            record.path.is_empty() && matches!(record.meta, Meta::Reopened { .. })
+        };
         let reopened = records.iter().filter(reopened).count();
         let visit = |record: &&Record<_>| match &record.meta {
             Meta::Finished { outcome: Outcome::Completed { revisit } } => revisit.is_some(),
@@ -47,9 +50,12 @@ impl<S: State> RunMachine<S> {
     /// # Errors
     /// If it cannot follow those before it; the machine is as it was then.
     pub fn apply(&mut self, record: Record<S::Update>) -> Result<(), Illegal> {
-        let Record { at, meta, body } = record;
-        let kind = meta.kind();
-        self.take(at, meta, body).map_err(|why| Illegal { kind, why })?;
+        let kind = record.meta.kind();
+        let taken = match record.path.split() {
+            None => self.take(record.at, record.meta, record.body),
+            Some((place, rest)) => self.take_inner(&place.clone(), rest, record),
+        };
+        taken.map_err(|why| Illegal { kind, why })?;
         self.version += 1;
         Ok(())
     }
@@ -82,12 +88,16 @@ impl<S: State> RunMachine<S> {
                     _ => None,
                 };
                 let took = Duration::from_micros(us);
-                let summary = TaskSummary { step, node, index, attempts, took, fault, at };
+                let path = Path::default();
+                let summary = TaskSummary { path, step, node, index, attempts, took, fault, at };
                 self.finish_task(summary, command)
             }
-            (Meta::StepFinished { step }, Body::Tasks(routed)) => self.finish_step(step, routed),
+            (Meta::StepFinished { step, held }, Body::Tasks(routed)) => {
+                self.finish_step(step, routed, &held)
+            }
             (Meta::Interrupted { id, step, node, index, name }, Body::Value(request)) => {
-                self.interrupt(OpenInterrupt { id, step, node, index, name, request, at })
+                let path = Path::default();
+                self.interrupt(OpenInterrupt { id, path, step, node, index, name, request, at })
             }
             (Meta::Resumed { id }, Body::Value(value)) => self.resume(&id, value),
             (Meta::Parked { step, node, index, until, reason }, _) => {
@@ -125,11 +135,12 @@ impl<S: State> RunMachine<S> {
     fn begin(&mut self, tasks: Vec<Dispatch>) {
         self.step += 1;
         self.slots.clear();
+        self.frames.clear();
         self.slots.resize_with(tasks.len(), || Slot::Pending);
         self.tasks = tasks.into();
     }
 
-    fn slot(
+    pub(super) fn slot(
         &mut self,
         step: u32,
         index: u32,
@@ -168,7 +179,12 @@ impl<S: State> RunMachine<S> {
             (None, Some(fault)) => Slot::Failed(fault.clone()),
             (None, None) => Slot::Done { command: Command::nothing(), handled: false },
         };
-        self.withdraw(|open| open.step == step && open.index == Some(index));
+        self.frames.remove(&index);
+        self.withdraw(|open| match open.path.places().first() {
+            Some(place) => place.index == index,
+            None => open.step == step && open.index == Some(index),
+        });
+        self.faulted |= summary.fault.is_some();
         self.history.push(summary);
         Ok(())
     }
@@ -213,8 +229,22 @@ impl<S: State> RunMachine<S> {
         self.slots.iter().any(|slot| matches!(slot, Slot::Done { handled: true, .. }))
     }
 
-    /// Moves on to the tasks that were sent, then to those the edges led to.
-    fn finish_step(&mut self, step: u32, routed: Vec<Dispatch>) -> Result<(), String> {
+    /// The nodes of the tasks that would follow the current step, once it is merged: held before,
+    /// sent, or `routed` by edges.
+    pub(crate) fn upcoming(&self, routed: &[Dispatch]) -> Vec<Arc<str>> {
+        let held = self.held.iter().filter(|_| !self.handled());
+        let sent = self.merged.iter().flatten().flatten().filter(|sent| &*sent.node != END);
+        held.chain(sent).chain(routed).map(|dispatch| dispatch.node.clone()).collect()
+    }
+
+    /// Moves on to the tasks that were held, sent, and led to by edges, in this order. Those of nodes
+    /// in `held` wait for a later step. An error handler goes on alone.
+    fn finish_step(
+        &mut self,
+        step: u32,
+        routed: Vec<Dispatch>,
+        held: &[Arc<str>],
+    ) -> Result<(), String> {
         if step != self.step || self.tasks.is_empty() {
             return Err(format!("the run is at step {}, not in {step}", self.step));
         }
@@ -222,10 +252,17 @@ impl<S: State> RunMachine<S> {
             return Err(format!("step {step} has tasks that have not ended"));
         }
         self.merge().map_err(|invalid| invalid.to_string())?;
-        let mut next = self.merged.take().and_then(Result::ok).unwrap_or_default();
+        let alone = self.handled();
+        let mut next = std::mem::take(&mut self.held);
+        next.retain(|_| !alone);
+        next.extend(self.merged.take().and_then(Result::ok).unwrap_or_default());
         next.retain(|dispatch| &*dispatch.node != END);
         next.extend(routed);
-        self.begin(distinct(next));
+        let mut next = distinct(next);
+        if !held.is_empty() {
+            self.held = next.extract_if(.., |task| held.contains(&task.node)).collect();
+        }
+        self.begin(next);
         Ok(())
     }
 
@@ -247,7 +284,7 @@ impl<S: State> RunMachine<S> {
     }
 
     /// Takes questions back that need no answer any more.
-    fn withdraw(&mut self, void: impl Fn(&OpenInterrupt) -> bool) {
+    pub(super) fn withdraw(&mut self, void: impl Fn(&OpenInterrupt) -> bool) {
         let gone = self.interrupts.extract_if(.., |open| void(open)).map(|open| open.id);
         self.void.extend(gone);
     }
@@ -256,6 +293,11 @@ impl<S: State> RunMachine<S> {
         let place = self.interrupts.iter().position(|open| open.id == id);
         let Some(place) = place else { return Err(format!("no interrupt `{id}` is open")) };
         let open = self.interrupts.remove(place);
+        if let Some(place) = open.path.places().first() {
+            let index = place.index;
+            self.resume_inside(index, id, value);
+            return Ok(());
+        }
         match open.index {
             None => self.gate = None,
             Some(index) => {
@@ -303,8 +345,15 @@ impl<S: State> RunMachine<S> {
         }
         let step = self.step;
         let redone: HashSet<u32> = self.indices(|slot| matches!(slot, Slot::Pending)).collect();
-        self.history.retain(|task| task.step != step || !redone.contains(&task.index));
-        self.withdraw(|open| open.index.is_some_and(|index| redone.contains(&index)));
+        self.reopen_inside(redo, &redone);
+        self.history.retain(|task| match task.path.places().first() {
+            Some(place) => place.step != step || redo == Redo::Failed,
+            None => task.step != step || !redone.contains(&task.index),
+        });
+        self.withdraw(|open| match open.path.places().first() {
+            Some(place) => redo == Redo::All && redone.contains(&place.index),
+            None => open.index.is_some_and(|index| redone.contains(&index)),
+        });
         self.ended = None;
         self.reopened += 1;
         Ok(())
@@ -313,7 +362,11 @@ impl<S: State> RunMachine<S> {
     /// Makes parked tasks whose time has come run again: those due at `now`.
     pub(crate) fn wake(&mut self, now: Timestamp) {
         for slot in &mut self.slots {
-            if matches!(slot, Slot::Parked { until, .. } if *until <= now) {
+            let due = match slot {
+                Slot::Parked { until, .. } | Slot::Suspended(Some((until, _))) => *until <= now,
+                _ => false,
+            };
+            if due {
                 *slot = Slot::Pending;
             }
         }

@@ -4,46 +4,26 @@
 //! cannot have happened it rejects with [`Illegal`].
 
 mod feed;
+mod inner;
+mod parts;
 
-use std::{collections::HashSet, sync::Arc, time::Duration};
+pub(crate) use inner::Inside;
+pub use parts::{Ended, ForkedFrom, Illegal, OpenInterrupt, TaskSummary, Todo};
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::Arc,
+};
 
 use serde_json::value::RawValue;
 
 use super::{
     command::{Command, Dispatch},
-    record::{Envelope, Failure, Outcome},
-    run_id::RunId,
+    record::{Envelope, Failure},
     state::{Invalid, State},
     waiting::{Question, Waiting},
 };
 use crate::base::{Fault, Timestamp};
-
-/// A record that cannot follow those before it.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("illegal record `{kind}`: {why}")]
-pub struct Illegal {
-    /// The record's kind.
-    pub kind: &'static str,
-    /// What does not fit.
-    pub why: String,
-}
-
-impl From<Illegal> for Fault {
-    fn from(illegal: Illegal) -> Self {
-        Fault::permanent(format!("the run's log is broken: {illegal}"))
-    }
-}
-
-/// How a run ended, or that it has not.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Ended {
-    /// At the end of its graph, or by a failure.
-    Finished(Outcome),
-    /// By a newer run of its subject.
-    Superseded(RunId),
-    /// From outside, by this one.
-    Cancelled(String),
-}
 
 /// What a task of the current step has come to.
 #[derive(Debug)]
@@ -54,31 +34,15 @@ enum Slot<U> {
         until: Timestamp,
         reason: String,
     },
+    /// Its subgraph can do nothing before an answer, or before this time. Not recorded: it follows
+    /// from the subgraph's records.
+    Suspended(Option<(Timestamp, String)>),
     /// `handled`: it failed, and its command leads to its error handler.
     Done {
         command: Command<U>,
         handled: bool,
     },
     Failed(Fault),
-}
-
-/// An interrupt nobody has answered.
-#[derive(Debug, Clone)]
-pub struct OpenInterrupt {
-    /// Its id, unique in the run.
-    pub id: String,
-    /// The step it holds up.
-    pub step: u32,
-    /// The node that asked, or that the gate stands at.
-    pub node: Arc<str>,
-    /// The task that waits; without one the whole step does.
-    pub index: Option<u32>,
-    /// Its name among the task's interrupts.
-    pub name: String,
-    /// What is asked.
-    pub request: Arc<RawValue>,
-    /// Since when.
-    pub at: Timestamp,
 }
 
 /// An answer, and which interrupt it answers.
@@ -88,53 +52,6 @@ struct Answer {
     index: Option<u32>,
     name: String,
     value: Arc<RawValue>,
-}
-
-/// A task that ended.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TaskSummary {
-    /// The step.
-    pub step: u32,
-    /// The node.
-    pub node: Arc<str>,
-    /// Its place among the step's tasks.
-    pub index: u32,
-    /// How often it was tried.
-    pub attempts: u32,
-    /// How long all tries took.
-    pub took: Duration,
-    /// How it failed, if it did.
-    pub fault: Option<Fault>,
-    /// When it ended.
-    pub at: Timestamp,
-}
-
-/// Where a run was copied from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ForkedFrom {
-    /// The run.
-    pub parent: RunId,
-    /// The last step copied.
-    pub step: u32,
-    /// Whether the fork may publish.
-    pub publish: bool,
-}
-
-/// What to do next.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Todo {
-    /// Run these tasks of the current step.
-    Run(Vec<u32>),
-    /// Every task is done: merge, find the next tasks, record `step_finished`.
-    CloseStep,
-    /// Nothing can run before an answer, or before this time.
-    Wait(Option<Timestamp>),
-    /// This task failed and nothing passed it over.
-    Failed(Failure),
-    /// There is nothing more to run: record `finished`.
-    Complete,
-    /// It has ended.
-    Ended,
 }
 
 /// One run, as its records tell it.
@@ -148,10 +65,16 @@ pub struct RunMachine<S: State> {
     step: u32,
     tasks: Arc<[Dispatch]>,
     slots: Vec<Slot<S::Update>>,
+    /// Tasks of deferred nodes, until the branches that lead to these have ended.
+    held: Vec<Dispatch>,
+    /// What the subgraphs of unfinished tasks have recorded, by the task's index.
+    frames: BTreeMap<u32, inner::Frame>,
     gate: Option<String>,
     interrupts: Vec<OpenInterrupt>,
     answers: Vec<Answer>,
     history: Vec<TaskSummary>,
+    /// Whether any task in it has failed: asked at every step, however long the history.
+    faulted: bool,
     reopened: u32,
     /// Times it completed and was to be woken again.
     visits: u32,
@@ -176,10 +99,13 @@ impl<S: State> Default for RunMachine<S> {
             step: 0,
             tasks: Arc::new([]),
             slots: Vec::new(),
+            held: Vec::new(),
+            frames: BTreeMap::new(),
             gate: None,
             interrupts: Vec::new(),
             answers: Vec::new(),
             history: Vec::new(),
+            faulted: false,
             reopened: 0,
             visits: 0,
             forked: None,
@@ -221,7 +147,9 @@ impl<S: State> RunMachine<S> {
     /// The earliest time that a task of the current step waits for, and why it does.
     pub fn parked(&self) -> Option<(Timestamp, &str)> {
         let parked = self.slots.iter().filter_map(|slot| match slot {
-            Slot::Parked { until, reason } => Some((*until, reason.as_str())),
+            Slot::Parked { until, reason } | Slot::Suspended(Some((until, reason))) => {
+                Some((*until, reason.as_str()))
+            }
             _ => None,
         });
         parked.min()
@@ -283,9 +211,10 @@ impl<S: State> RunMachine<S> {
         (0u32..).zip(self.tasks.iter().zip(&self.slots)).filter_map(|(index, (task, slot))| {
             let waits = match slot {
                 Slot::Done { .. } => return None,
+                Slot::Pending | Slot::Suspended(_) if self.asks_inside(index) => "for an answer",
                 Slot::Pending => "to run",
-                Slot::Interrupted(_) => "for an answer",
-                Slot::Parked { .. } => "for a time",
+                Slot::Interrupted(_) | Slot::Suspended(None) => "for an answer",
+                Slot::Parked { .. } | Slot::Suspended(Some(_)) => "for a time",
                 Slot::Failed(_) => "failed",
             };
             Some((index, &task.node, waits))
@@ -305,13 +234,14 @@ impl<S: State> RunMachine<S> {
         &self.interrupts
     }
 
-    /// What it waits for when it can do nothing now: answers come before times.
-    pub fn waiting(&self) -> Waiting {
+    /// What it waits for when it can do nothing now: answers come before times. Fields named
+    /// `sensitive` do not appear.
+    pub fn waiting(&self, sensitive: &[&str]) -> Waiting {
         if self.interrupts.is_empty() {
             return Waiting::for_time(self.parked().map(|(_, reason)| reason));
         }
         let open = self.interrupts.iter();
-        Waiting::for_answers(open.map(|open| Question::new(&open.id, &open.request, S::SENSITIVE)))
+        Waiting::for_answers(open.map(|open| Question::new(&open.id, &open.request, sensitive)))
     }
 
     /// The answer given to the interrupt of this name, of this task of this step.
@@ -347,9 +277,13 @@ impl<S: State> RunMachine<S> {
         &self.history
     }
 
-    /// Failures that were passed over.
+    /// Failures that were passed over; those inside subgraphs are theirs.
     pub fn failures(&self) -> Vec<Failure> {
-        let failed = self.history.iter().filter_map(|task| {
+        if !self.faulted {
+            return Vec::new();
+        }
+        let own = self.history.iter().filter(|task| task.path.is_empty());
+        let failed = own.filter_map(|task| {
             let fault = task.fault.clone()?;
             Some(Failure { step: task.step, node: Some(task.node.clone()), fault })
         });
