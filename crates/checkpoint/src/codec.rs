@@ -1,6 +1,6 @@
 //! How a database's rows spell what the port says: shared by the stores that keep rows.
 
-use crate::db::DbError;
+use crate::db::{DbError, DbErrorKind};
 use verdict_graph::{
     base::Timestamp,
     rules,
@@ -9,10 +9,11 @@ use verdict_graph::{
 
 /// A database's failure, as the port tells it.
 pub(super) fn refused(error: DbError) -> StoreError {
-    if error.is_transient() {
-        StoreError::Unavailable(error.message().to_owned())
-    } else {
-        StoreError::Broken(error.message().to_owned())
+    match error.kind() {
+        DbErrorKind::Transient | DbErrorKind::Denied => {
+            StoreError::Unavailable(error.message().to_owned())
+        }
+        DbErrorKind::Permanent => StoreError::Broken(error.message().to_owned()),
     }
 }
 

@@ -106,7 +106,7 @@ pub async fn answers_a_repeated_batch_as_the_first_time(place: &Place) {
     assert_eq!(place.store.append(op.clone()).await.unwrap(), 3);
     assert_eq!(place.head("a").await, before, "and changes nothing");
     // An answer that came in between is no reason to answer otherwise.
-    place.store.resume(&id("a"), "i", "yes".into(), record("resumed")).await.unwrap();
+    let _ = place.store.resume(&id("a"), "i", "yes".into(), record("resumed")).await.unwrap();
     assert_eq!(place.store.append(op).await.unwrap(), 3);
     let answer = place.store.resume(&id("a"), "i", "no".into(), record("resumed")).await;
     assert_eq!(answer.unwrap(), Resumed::Already("yes".into()), "the interrupt stays answered");

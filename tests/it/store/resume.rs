@@ -38,7 +38,7 @@ pub async fn knows_only_open_interrupts(place: &Place) {
 pub async fn wakes_a_parked_run(place: &Place) {
     parked(place, "a", &["i"]).await;
     place.pass(SECOND).await;
-    answer(place, "a", "i", "v").await;
+    let _ = answer(place, "a", "i", "v").await;
     let head = place.head("a").await;
     assert_eq!((head.status, head.not_before), (RunStatus::Queued, Some(place.now())));
     assert_eq!((head.updated_at, head.epoch), (place.now(), 1));
@@ -50,7 +50,7 @@ pub async fn leaves_a_held_run_to_its_holder(place: &Place) {
     let op = Append { asks: vec!["i".into()], ..append(&lease, 1, &["interrupted"]) };
     place.store.append(op).await.unwrap();
     let before = place.head("a").await;
-    answer(place, "a", "i", "v").await;
+    let _ = answer(place, "a", "i", "v").await;
     let after = place.head("a").await;
     assert_eq!((after.status, after.not_before), (RunStatus::Running, None));
     assert_eq!((after.lease, after.epoch), (before.lease, before.epoch));
@@ -59,7 +59,7 @@ pub async fn leaves_a_held_run_to_its_holder(place: &Place) {
 
 pub async fn an_ended_run_takes_no_answer(place: &Place) {
     parked(place, "a", &["i", "j"]).await;
-    answer(place, "a", "i", "v").await;
+    let _ = answer(place, "a", "i", "v").await;
     place.store.cancel(&id("a"), record("cancelled")).await.unwrap();
     assert_eq!(answer(place, "a", "j", "w").await, Resumed::Final(RunStatus::Cancelled));
     assert_eq!(answer(place, "a", "i", "w").await, Resumed::Already("v".into()));

@@ -91,7 +91,7 @@ async fn what_comes_from_outside_is_bound_to_its_run() {
     let (bare, sealed) = both();
     for name in ["a", "b"] {
         sealed.open(NewRun { asks: vec![("i".to_owned(), None)], ..run(name) }).await.unwrap();
-        sealed.resume(&id(name), "i", "yes".into(), full(name)).await.unwrap();
+        let _ = sealed.resume(&id(name), "i", "yes".into(), full(name)).await.unwrap();
     }
     let (_, a) = bare.load(&id("a"), 0).await.unwrap().unwrap();
     let (_, b) = bare.load(&id("b"), 0).await.unwrap().unwrap();

@@ -7,9 +7,10 @@ use futures_util::future::join_all;
 use sqlx::{ConnectOptions, Connection, SqliteConnection, sqlite::SqliteConnectOptions};
 use tempfile::TempDir;
 use verdict::{
+    base::Clock,
     checkpoint::SqliteStore,
     db::{DbError, Lane, Sqlite, SqliteOptions, Tx},
-    graph::store::{NewRun, Store, StoreError, StoredRecord},
+    graph::store::{Claim, ClaimAs, Claimed, NewRun, Store, StoreError, StoredRecord},
 };
 
 use super::harness::*;
@@ -240,5 +241,32 @@ async fn readers_cannot_write() {
         sqlx::query_scalar("PRAGMA journal_mode").fetch_one(&mut conn).await.unwrap();
     assert_eq!(mode, "wal");
     conn.close().await.unwrap();
+    db.close().await.unwrap();
+}
+
+/// N6: leases and waits that were written before a clock was set back end when they were meant to.
+#[tokio::test]
+async fn a_clock_that_is_set_back_costs_no_more_than_the_lease() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("store.db");
+    let ahead = Clock::system().now().plus(Duration::from_secs(5 * 3600));
+    let options = SqliteOptions { clock: Clock::manual(ahead).0, ..SqliteOptions::default() };
+    let (db, store) = open(&path, options).await;
+    let claim = || Claim {
+        run: id("a"),
+        by: ClaimAs { owner: "gone".into(), ttl: Duration::from_millis(500) },
+        early: false,
+        reopen: false,
+        dead: None,
+    };
+    store.open(run("a")).await.unwrap();
+    assert!(matches!(store.claim(claim()).await.unwrap(), Claimed::Yours(..)));
+    db.close().await.unwrap();
+    let (db, store) = open(&path, SqliteOptions::default()).await;
+    assert!(matches!(store.claim(claim()).await.unwrap(), Claimed::LeaseHeld(_)));
+    crate::support::eventually("the lease ends", async || {
+        matches!(store.claim(claim()).await.unwrap(), Claimed::Yours(..)).then_some(())
+    })
+    .await;
     db.close().await.unwrap();
 }

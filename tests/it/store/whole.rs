@@ -67,7 +67,7 @@ const MANY: u32 = 5_000;
 
 async fn fan(_: Context<Everything, ()>) -> Result<Command<Update>, NodeError> {
     let dispatch = |n: u32| Dispatch::with("part", &n);
-    Ok(Command::goto((0..MANY).map(dispatch).collect::<Result<Vec<_>, _>>()?))
+    Ok(Command::goto((0..MANY).map(dispatch)))
 }
 
 async fn part(context: Context<Everything, ()>) -> Result<Update, NodeError> {

@@ -9,6 +9,9 @@ use verdict_graph::base::Fault;
 pub enum DbErrorKind {
     /// Locked, full or out of reach: trying again may help, and nothing was written.
     Transient,
+    /// The place refuses this process: a password, a permission, a read-only disk. Trying again helps
+    /// once somebody has put that right; whatever was asked for is not at fault.
+    Denied,
     /// Corrupt, foreign, too new, or refused: trying again cannot help.
     Permanent,
 }
@@ -25,6 +28,11 @@ impl DbError {
     /// A failure that another try may cure.
     pub fn transient(message: impl Into<String>) -> Self {
         Self { kind: DbErrorKind::Transient, message: message.into() }
+    }
+
+    /// The place refuses this process.
+    pub fn denied(message: impl Into<String>) -> Self {
+        Self { kind: DbErrorKind::Denied, message: message.into() }
     }
 
     /// A failure that no further try can cure.
@@ -66,7 +74,7 @@ impl DbError {
 impl From<DbError> for Fault {
     fn from(error: DbError) -> Self {
         match error.kind {
-            DbErrorKind::Transient => Fault::outage(error.message),
+            DbErrorKind::Transient | DbErrorKind::Denied => Fault::outage(error.message),
             DbErrorKind::Permanent => Fault::permanent(error.message),
         }
     }
@@ -108,7 +116,8 @@ fn of_sqlite(code: u32, message: &str) -> DbError {
         10 => DbError::transient(format!("reading or writing failed ({message})")),
         13 => DbError::transient("no room left: free disk space or raise its limit"),
         14 => DbError::transient(format!("{message}: check that its folder can be written to")),
-        8 => DbError::permanent(format!("{message}: make the file and its folder writable")),
+        3 | 8 => DbError::denied(format!("{message}: make the file and its folder writable")),
+        15 => DbError::transient(format!("locked by another process ({message})")),
         11 => DbError::permanent(format!("the file is corrupt ({message}): {RESTORE}")),
         26 => DbError::permanent("the file is no SQLite database: name another file"),
         _ => DbError::permanent(message),
@@ -117,6 +126,8 @@ fn of_sqlite(code: u32, message: &str) -> DbError {
 
 #[cfg(test)]
 mod tests {
+    use verdict_graph::base::FaultKind;
+
     use super::*;
 
     #[test]
@@ -124,8 +135,27 @@ mod tests {
         for code in [5, 5 | 2 << 8, 6, 10, 10 | 3 << 8, 13, 14] {
             assert!(of_sqlite(code, "x").is_transient(), "{code}");
         }
-        for code in [1, 8, 11, 18, 19, 26] {
+        for code in [1, 3, 8, 8 | 4 << 8, 11, 18, 19, 26] {
             assert!(!of_sqlite(code, "x").is_transient(), "{code}");
+        }
+    }
+
+    /// R4: no job becomes a dead letter for what the machine or the disk does.
+    #[test]
+    fn a_disk_is_never_a_jobs_fault() {
+        // Permission, busy, locked, no memory, read-only, I/O, full, cannot open, locking protocol.
+        for code in [3, 5, 6, 7, 8, 8 | 4 << 8, 10, 10 | 3 << 8, 13, 14, 14 | 2 << 8, 15] {
+            assert_eq!(Fault::from(of_sqlite(code, "x")).kind, FaultKind::Outage, "{code}");
+        }
+        let io = || std::io::Error::from_raw_os_error(24);
+        for error in [sqlx::Error::Io(io()), sqlx::Error::PoolTimedOut, sqlx::Error::WorkerCrashed]
+        {
+            let shown = error.to_string();
+            assert_eq!(Fault::from(DbError::from(error)).kind, FaultKind::Outage, "{shown}");
+        }
+        // What a statement brought along.
+        for code in [18, 19, 20] {
+            assert_eq!(Fault::from(of_sqlite(code, "x")).kind, FaultKind::Permanent, "{code}");
         }
     }
 

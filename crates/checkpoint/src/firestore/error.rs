@@ -15,6 +15,9 @@ pub(super) enum Failure {
     Stale,
     /// No answer, or one that says to come again. A write may have been done.
     Unknown(String),
+    /// The database refuses this process until somebody puts that right; whatever was asked for is
+    /// not at fault.
+    Denied(String),
     /// Refused, and always will be.
     Refused(String),
 }
@@ -24,11 +27,11 @@ impl Failure {
     pub(super) fn of_read(place: &str, status: &Status) -> Self {
         let said = status.message();
         match status.code() {
-            Code::NotFound => Self::Refused(format!(
+            Code::NotFound => Self::Denied(format!(
                 "{place}: there is no such database; create it in Native mode, or correct \
                  `store.url`: {said}"
             )),
-            Code::FailedPrecondition => Self::Refused(format!(
+            Code::FailedPrecondition => Self::Denied(format!(
                 "{place}: {said}; the database must be in Native mode and have the indexes of \
                  deploy/firestore/firestore.indexes.json"
             )),
@@ -50,7 +53,7 @@ impl Failure {
     fn of_any(place: &str, status: &Status) -> Self {
         let (code, said) = (status.code(), status.message());
         match code {
-            Code::PermissionDenied => Self::Refused(format!(
+            Code::PermissionDenied => Self::Denied(format!(
                 "{place}: permission denied; give this identity the role roles/datastore.user: \
                  {said}"
             )),
@@ -130,6 +133,7 @@ impl RetryBudget {
     pub(super) async fn again(&mut self, failure: Failure) -> Result<(), Failed> {
         let why = match failure {
             Failure::Refused(message) => return Err(Failed { transient: false, message }),
+            Failure::Denied(message) => return Err(Failed { transient: true, message }),
             Failure::Unknown(why) => {
                 self.doubt = true;
                 why
@@ -152,6 +156,7 @@ mod tests {
         match failure {
             Failure::Stale => "stale",
             Failure::Unknown(_) => "unknown",
+            Failure::Denied(_) => "denied",
             Failure::Refused(_) => "refused",
         }
     }
@@ -161,8 +166,8 @@ mod tests {
         let cases = [
             (Code::Aborted, "unknown", "stale"),
             (Code::AlreadyExists, "unknown", "stale"),
-            (Code::NotFound, "refused", "stale"),
-            (Code::FailedPrecondition, "refused", "stale"),
+            (Code::NotFound, "denied", "stale"),
+            (Code::FailedPrecondition, "denied", "stale"),
             (Code::Unavailable, "unknown", "unknown"),
             (Code::DeadlineExceeded, "unknown", "unknown"),
             (Code::Cancelled, "unknown", "unknown"),
@@ -170,7 +175,7 @@ mod tests {
             (Code::Unknown, "unknown", "unknown"),
             (Code::ResourceExhausted, "unknown", "unknown"),
             (Code::Unauthenticated, "unknown", "unknown"),
-            (Code::PermissionDenied, "refused", "refused"),
+            (Code::PermissionDenied, "denied", "denied"),
             (Code::InvalidArgument, "refused", "refused"),
             (Code::Unimplemented, "refused", "refused"),
         ];
@@ -184,7 +189,7 @@ mod tests {
     #[test]
     fn a_refusal_says_what_to_do() {
         let says = |code| match Failure::of_read("place", &Status::new(code, "it says")) {
-            Failure::Refused(why) => why,
+            Failure::Denied(why) => why,
             other => panic!("{other:?}"),
         };
         for (code, advice) in [

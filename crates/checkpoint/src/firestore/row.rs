@@ -90,6 +90,7 @@ impl Row {
             .some_text("waiting", head.waiting.as_ref().map(|one| one.kind().as_str()))
             .some_text("waiting_text", head.waiting.as_ref().map(Waiting::to_text))
             .int("executions", head.executions)
+            .int("lost_claims", head.lost_claims)
             .int("active", head.active.as_nanos())
             .some_text("error", head.error.as_deref().map(brief))
             .int("updated_at", head.updated_at.0)
@@ -122,6 +123,7 @@ impl Row {
             not_before,
             waiting: waiting(doc, status, not_before),
             executions: doc.int("executions")?,
+            lost_claims: doc.some_int("lost_claims").unwrap_or_default(),
             active: Duration::from_nanos(doc.int("active")?),
             error: doc.some_text("error"),
             created_at: Timestamp(doc.int("created_at")?),
@@ -202,7 +204,7 @@ mod tests {
             let row = parked(not_before);
             assert_eq!(read(row.fields().0), row.head);
             let mut older = row.fields().0;
-            older.retain(|name, _| !name.starts_with("waiting"));
+            older.retain(|name, _| !name.starts_with("waiting") && name != "lost_claims");
             let expected = Head { waiting: Some(Waiting::stored(kind, None)), ..row.head };
             assert_eq!(read(older), expected);
         }

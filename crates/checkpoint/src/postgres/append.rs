@@ -80,7 +80,8 @@ macro_rules! append {
          not_before = v.not_before, executions = v.executions, active = v.active, error = v.error, \
          owner = CASE WHEN v.ttl IS NOT NULL THEN r.owner END, expires = t.now + v.ttl, \
          batch = v.batch, batch_version = v.after, updated_at = t.now, \
-         waiting = v.waiting, waiting_text = v.waiting_text \
+         waiting = v.waiting, waiting_text = v.waiting_text, \
+         lost_claims = 0 \
          FROM t, unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], \
          $6::bigint[], $7::bigint[], $8::bigint[], $9::bytea[], $10::bigint[], $11::bytea[], \
          $12::bytea[], $15::bigint[], $16::bytea[]) WITH ORDINALITY AS v(id, epoch, expected, \

@@ -17,13 +17,13 @@ macro_rules! columns {
     () => {
         "n, id, workflow, workflow_version, format, key, subject, place, status, version, epoch, \
          owner, expires, not_before, executions, active, error, created_at, updated_at, batch, \
-         batch_version, token, xmin::text, waiting, waiting_text"
+         batch_version, token, xmin::text, waiting, waiting_text, lost_claims"
     };
 }
 pub(super) use columns;
 
 /// How many [`columns`] there are: what follows them in a row has this number.
-pub(super) const COLUMNS: usize = 25;
+pub(super) const COLUMNS: usize = 26;
 
 /// A run's row.
 #[derive(Debug, Clone)]
@@ -56,6 +56,7 @@ impl Row {
             not_before: row.try_get::<Option<i64>, _>(13)?.map(Timestamp),
             waiting: waiting(status, row.try_get(23)?, optional(row, 24)?.as_deref()),
             executions: whole(row, 14)?,
+            lost_claims: whole(row, 25)?,
             active: Duration::from_nanos(whole(row, 15)?),
             error: optional(row, 16)?,
             created_at: Timestamp(row.try_get(17)?),

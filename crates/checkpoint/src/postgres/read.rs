@@ -26,8 +26,8 @@ const LOAD: &str = concat!(
     columns!(),
     ", NULL::bytea, 0::bigint AS seq FROM verdict.run WHERE id = $1 UNION ALL \
      SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
-     NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, body, seq FROM verdict.record \
-     WHERE run = (SELECT n FROM verdict.run WHERE id = $1) AND seq > $2 ORDER BY seq"
+     NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, body, seq \
+     FROM verdict.record WHERE run = (SELECT n FROM verdict.run WHERE id = $1) AND seq > $2 ORDER BY seq"
 );
 
 pub(super) async fn load(

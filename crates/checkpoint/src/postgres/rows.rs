@@ -73,11 +73,12 @@ const SAVE: &str = "WITH saved AS (\
      epoch = v.epoch, owner = v.owner, expires = v.expires, not_before = v.not_before, \
      updated_at = v.updated_at, token = v.token, \
      waiting = CASE WHEN v.waits THEN r.waiting END, \
-     waiting_text = CASE WHEN v.waits THEN r.waiting_text END \
+     waiting_text = CASE WHEN v.waits THEN r.waiting_text END, lost_claims = v.lost_claims \
      FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], \
-     $7::bytea[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bytea[], $18::boolean[]) \
+     $7::bytea[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bytea[], $18::boolean[], \
+     $19::bigint[]) \
      AS v(n, revision, place, status, version, epoch, owner, expires, not_before, updated_at, token, \
-     waits) \
+     waits, lost_claims) \
      WHERE r.n = v.n AND r.xmin::text = v.revision RETURNING r.n), \
      added AS (INSERT INTO verdict.record (run, seq, body) SELECT x.run, x.seq, x.body \
      FROM unnest($12::bigint[], $13::bigint[], $14::bytea[]) AS x(run, seq, body) \
@@ -117,7 +118,8 @@ pub(super) async fn save(
         .bind(answer.map(|(run, ..)| run))
         .bind(answer.map(|(_, id, _)| id.as_bytes()))
         .bind(answer.map(|(.., value)| value))
-        .bind(heads().map(|head| head.waiting.is_some()).collect::<Vec<_>>());
+        .bind(heads().map(|head| head.waiting.is_some()).collect::<Vec<_>>())
+        .bind(all(|row| i64::from(row.head.lost_claims)));
     Ok(session.rows(sql).await?.len() == rows.len())
 }
 

@@ -59,7 +59,8 @@ const SET: [&str; 3] = [
      executions = v.column7, active = v.column8, error = v.column9, \
      owner = iif(v.column10 IS NULL, NULL, owner), expires = v.column10, \
      batch = v.column11, batch_version = v.column4, updated_at = v.column12, \
-     waiting = v.column13, waiting_text = v.column14 FROM (VALUES ",
+     waiting = v.column13, waiting_text = v.column14, \
+     lost_claims = 0 FROM (VALUES ",
     "(?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
     ") AS v WHERE run.id = v.column1 AND run.epoch = v.column2 AND run.version = v.column3 \
      AND run.owner IS NOT NULL AND run.batch IS NOT v.column11 RETURNING id, n",

@@ -17,7 +17,7 @@ macro_rules! columns {
     () => {
         "n, id, workflow, workflow_version, format, key, subject, place, status, version, epoch, \
          owner, expires, not_before, executions, active, error, created_at, updated_at, batch, \
-         batch_version, waiting, waiting_text"
+         batch_version, waiting, waiting_text, lost_claims"
     };
 }
 pub(super) use columns;
@@ -49,6 +49,7 @@ impl Row {
             not_before: row.try_get::<Option<i64>, _>(13)?.map(Timestamp),
             waiting: waiting(status, row.try_get(21)?, row.try_get(22)?),
             executions: whole(row, 14)?,
+            lost_claims: whole(row, 23)?,
             active: Duration::from_nanos(whole(row, 15)?),
             error: row.try_get(16)?,
             created_at: Timestamp(row.try_get(17)?),

@@ -16,14 +16,14 @@ mod remove;
 mod resume;
 mod rows;
 
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
 
 use crate::{
     codec::refused,
-    db::{Lane, Sqlite},
+    db::{DbError, Lane, Sqlite, SqliteOptions},
 };
 use verdict_graph::store::{
     Append, Cancelled, Claim, Claimed, Deleted, Head, Lease, Letter, LetterFilter, LetterState,
@@ -40,6 +40,14 @@ impl SqliteStore {
     /// The store in an open file.
     pub fn new(db: Sqlite) -> Self {
         Self { db }
+    }
+
+    /// The store in this file, made if it is not there, with the usual settings.
+    ///
+    /// # Errors
+    /// As [`Sqlite::open`].
+    pub async fn open(path: impl AsRef<Path>) -> Result<Self, DbError> {
+        Ok(Self::new(Sqlite::open(path.as_ref(), SqliteOptions::default()).await?))
     }
 
     async fn write<L: Lane>(&self, op: L::Op) -> Result<L::Answer, StoreError> {

@@ -9,7 +9,7 @@ use super::{
     rows,
 };
 use crate::db::Sqlite;
-use verdict_graph::store::{Head, RunFilter, RunId, StoredRecord, WaitingFor};
+use verdict_graph::store::{Head, RunFilter, RunId, RunStatus, StoredRecord, WaitingFor};
 
 type Read<T> = Result<T, sqlx::Error>;
 
@@ -49,7 +49,11 @@ pub(super) async fn load(
 
 pub(super) async fn list(db: &Sqlite, filter: &RunFilter) -> Read<Vec<Head>> {
     let mut sql = QueryBuilder::new(concat!("SELECT ", columns!(), " FROM run WHERE true"));
-    if !filter.statuses.is_empty() {
+    // Every sweep asks for just those: they are few among many.
+    let in_hand = filter.statuses == [RunStatus::Running];
+    if in_hand {
+        sql.push(" AND n IN (SELECT n FROM run INDEXED BY run_running WHERE status = 1)");
+    } else if !filter.statuses.is_empty() {
         sql.push(" AND status IN (");
         let mut codes = sql.separated(",");
         for one in &filter.statuses {
@@ -85,8 +89,12 @@ pub(super) async fn list(db: &Sqlite, filter: &RunFilter) -> Read<Vec<Head>> {
         sql.push(" AND (created_at, id) < (").push_bind(at.0);
         sql.push(", ").push_bind(id.as_str().to_owned()).push(")");
     }
-    // The few runs that wait, or of a subject or prefix, are sorted; all others are read in order.
-    let few = filter.subject.is_some() || filter.id_prefix.is_some() || !filter.waiting.is_empty();
+    // The few runs that wait, are in hand, or of a subject or prefix, are sorted; all others are read
+    // in order.
+    let few = in_hand
+        || filter.subject.is_some()
+        || filter.id_prefix.is_some()
+        || !filter.waiting.is_empty();
     sql.push(if few {
         " ORDER BY +created_at DESC, +id DESC"
     } else {

@@ -64,8 +64,9 @@ pub(super) async fn save(tx: &mut Tx<'_>, rows: &[Row]) -> Result<(), DbError> {
             "UPDATE run SET place = v.column2, status = v.column3, version = v.column4, \
              epoch = v.column5, owner = v.column6, expires = v.column7, not_before = v.column8, \
              updated_at = v.column9, waiting = iif(v.column10, waiting, NULL), \
-             waiting_text = iif(v.column10, waiting_text, NULL) FROM (VALUES ",
-            "(?,?,?,?,?,?,?,?,?,?)",
+             waiting_text = iif(v.column10, waiting_text, NULL), lost_claims = v.column11 \
+             FROM (VALUES ",
+            "(?,?,?,?,?,?,?,?,?,?,?)",
             ") AS v WHERE run.n = v.column1",
         )
     });
@@ -78,6 +79,7 @@ pub(super) async fn save(tx: &mut Tx<'_>, rows: &[Row]) -> Result<(), DbError> {
                 .bind(millis(head.not_before))
                 .bind(head.updated_at.0)
                 .bind(head.waiting.is_some())
+                .bind(head.lost_claims)
         };
         piece.iter().fold(sqlx::query(sql), bind).execute(tx.conn()).await?;
     }

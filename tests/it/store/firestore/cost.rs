@@ -56,7 +56,7 @@ async fn a_review_writes_two_documents_an_append_and_reads_one() {
     let graph: Graph<ReviewState, ReviewDeps> = Review::graph().unwrap();
     let runtime = Runtime::new(store.clone(), Clock::system(), "one");
     let review = async {
-        let spec = NewSpec::new("review", 1, target).claim();
+        let spec = NewSpec::new("review", 1, target.into()).claim();
         let begun = runtime.open(&graph, spec).await.unwrap();
         let execute = Execute::new(graph.clone(), Arc::new(deps(Limits::default())));
         let ran = runtime.execute(execute, begun.held.unwrap()).await.unwrap();

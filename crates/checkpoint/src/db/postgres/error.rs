@@ -73,7 +73,10 @@ fn classified(code: &str, message: &str) -> DbError {
         )),
         // Read-only: a standby, or a primary that has just become one.
         "25006" | "55P03" | "25P03" => DbError::transient(message),
-        "42501" => DbError::permanent(format!("{message}; grant it to the role that connects")),
+        "42501" => DbError::denied(format!("{message}; grant it to the role that connects")),
+        // The password, the role or the database changed under the connections of this process.
+        "3D000" => DbError::denied(message),
+        _ if code.starts_with("28") => DbError::denied(message),
         "54000" | "54001" | "54011" | "54023" => DbError::permanent(message),
         _ if transient(code) => DbError::transient(message),
         _ => DbError::permanent(message),
@@ -88,6 +91,8 @@ fn transient(code: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use verdict_graph::base::{Fault, FaultKind};
+
     use super::*;
 
     #[test]
@@ -99,6 +104,20 @@ mod tests {
         assert!(!pooler.is_transient() && pooler.message().contains("prepared_statements"));
         for code in ["28P01", "3D000", "42501", "23505", "22021", "42P01", "XX001", "26000", ""] {
             assert!(!classified(code, "x").is_transient(), "{code}");
+        }
+    }
+
+    /// R4: no job becomes a dead letter for what the server or its operator does.
+    #[test]
+    fn a_server_is_never_a_jobs_fault() {
+        for code in ["08006", "40001", "53100", "53200", "53300", "57014", "57P01", "58030"] {
+            assert_eq!(Fault::from(classified(code, "x")).kind, FaultKind::Outage, "{code}");
+        }
+        for code in ["25006", "28000", "28P01", "3D000", "42501"] {
+            assert_eq!(Fault::from(classified(code, "x")).kind, FaultKind::Outage, "{code}");
+        }
+        for code in ["22021", "23505", "54000"] {
+            assert_eq!(Fault::from(classified(code, "x")).kind, FaultKind::Permanent, "{code}");
         }
     }
 

@@ -1,9 +1,9 @@
 //! Opening a file: settings, journal, schema.
 
 use std::{
-    fs::{DirBuilder, OpenOptions},
+    fs::{self, DirBuilder, OpenOptions},
     io,
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
     path::Path,
     sync::Arc,
     time::Duration,
@@ -17,6 +17,7 @@ use tokio::{sync::mpsc, time::Instant};
 
 use super::{Sqlite, SqliteOptions, schema, writer::Writer};
 use crate::db::DbError;
+use verdict_graph::base::{Clock, Timestamp};
 
 /// Write-ahead log pages before they are folded into the file: fewer syncs than with the usual
 /// 1000, and still little to read through after a crash.
@@ -31,7 +32,9 @@ pub(super) async fn open(path: &Path, options: SqliteOptions) -> Result<Sqlite, 
     let mut conn = establish(&connect, path).await?;
     let ready = async {
         switch_to_wal(&mut conn, options.busy_timeout).await?;
-        schema::migrate(&mut conn, path).await
+        let migrated = schema::migrate(&mut conn, path).await?;
+        catch_up(&mut conn, &options.clock, path).await;
+        Ok::<_, DbError>(migrated)
     };
     let migrated = match ready.await {
         Ok(from) => from,
@@ -47,8 +50,13 @@ pub(super) async fn open(path: &Path, options: SqliteOptions) -> Result<Sqlite, 
     let path = Arc::new(path.to_owned());
     let clock = options.clock;
     let (sender, inbox) = mpsc::unbounded_channel();
-    let writer =
-        Writer { path: path.clone(), options: connect, clock: clock.clone(), conn: Some(conn) };
+    let writer = Writer {
+        identity: Identity::of(&path).ok(),
+        path: path.clone(),
+        options: connect,
+        clock: clock.clone(),
+        conn: Some(conn),
+    };
     tokio::spawn(writer.run(inbox));
     Ok(Sqlite { path, clock, readers, writer: sender, migrated })
 }
@@ -74,6 +82,59 @@ fn make_private(path: &Path) -> Result<(), DbError> {
 /// As the system says.
 pub fn make_private_folder(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+/// A difference of clocks that nobody need hear of.
+const SMALL_STEP: Duration = Duration::from_secs(60);
+
+/// Leases and waits in the file were judged by the clock of whoever wrote them. If that was ahead, this
+/// process goes on from there: none of them lasts longer than it was meant to.
+async fn catch_up(conn: &mut SqliteConnection, clock: &Clock, path: &Path) {
+    const LATEST: &str =
+        "SELECT max(updated_at) FROM (SELECT updated_at FROM run ORDER BY n DESC LIMIT 1000)";
+    // What is wrong with the file is told by whoever uses it.
+    let written: Option<i64> = sqlx::query_scalar(LATEST).fetch_one(conn).await.unwrap_or_default();
+    let behind = written.map(|at| clock.catch_up(Timestamp(at))).unwrap_or_default();
+    if behind > SMALL_STEP {
+        let (path, behind) = (path.display(), humantime::format_duration(behind));
+        tracing::warn!(%path, %behind, "the clock is behind the times in the database, and goes on from those");
+    }
+}
+
+/// Which file a path leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Identity {
+    device: u64,
+    inode: u64,
+}
+
+impl Identity {
+    pub(super) fn of(path: &Path) -> io::Result<Self> {
+        let file = fs::metadata(path)?;
+        Ok(Self { device: file.dev(), inode: file.ino() })
+    }
+
+    /// Refuses to go on with a file that nobody finds any more at its path.
+    pub(super) fn check(self, path: &Path) -> Result<(), DbError> {
+        match Self::of(path) {
+            Ok(now) if now == self => Ok(()),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(DbError::transient(format!("it cannot be looked at: {error}")).on(path))
+            }
+            found => {
+                let what = if found.is_ok() {
+                    "another file was put in its place"
+                } else {
+                    "it was deleted"
+                };
+                Err(DbError::denied(format!(
+                    "the file that this process opened is gone ({what}): nothing is written to it any \
+                     more; put it back, or restart this process to go on with what is there now"
+                ))
+                .on(path))
+            }
+        }
+    }
 }
 
 fn connect_options(path: &Path, options: &SqliteOptions) -> SqliteConnectOptions {

@@ -11,6 +11,7 @@ const STEPS: &[&str] = &[
     include_str!("schema/1_store.sql"),
     include_str!("schema/2_queue.sql"),
     include_str!("schema/3_waiting.sql"),
+    include_str!("schema/4_lost_claims.sql"),
 ];
 
 /// Marks the file as ours ("vrdt").

@@ -12,6 +12,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::{
     super::DbError,
     lane::{Envelope, Group, Tx, sort},
+    open::Identity,
 };
 use verdict_graph::base::Clock;
 
@@ -27,6 +28,8 @@ pub(super) struct Writer {
     pub(super) path: Arc<PathBuf>,
     pub(super) options: SqliteConnectOptions,
     pub(super) clock: Clock,
+    /// The file that was opened.
+    pub(super) identity: Option<Identity>,
     /// Absent after it broke, until the next group needs it.
     pub(super) conn: Option<SqliteConnection>,
 }
@@ -79,6 +82,7 @@ impl Writer {
     }
 
     async fn transaction(&mut self, groups: &mut [Box<dyn Group>]) -> Result<(), DbError> {
+        self.identity.map_or(Ok(()), |opened| opened.check(&self.path))?;
         let mut conn = match self.conn.take() {
             Some(conn) => conn,
             None => self.options.connect().await.map_err(|e| DbError::from(e).on(&self.path))?,
