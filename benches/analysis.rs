@@ -209,7 +209,7 @@ async fn review<S: Store>(repo: &Path, store: Arc<S>) -> Duration {
         let deps = Arc::new(ReviewDeps::new(forge.clone(), Limits::default()).unwrap());
         let began = Instant::now();
         let target = forge.target(repo, &Selection::Range("HEAD^!".into())).await.unwrap();
-        let spec = NewSpec::new("review", 1, target).id(RunId::random()).claim();
+        let spec = NewSpec::new("review", 1, target.into()).id(RunId::random()).claim();
         let opened = runtime.open(&graph, spec).await.unwrap();
         let execute = Execute::new(graph.clone(), deps);
         let ran = runtime.execute(execute, opened.held.unwrap()).await.unwrap();

@@ -5,7 +5,13 @@ use std::{collections::HashSet, sync::OnceLock};
 
 use regex::Regex;
 
-use super::{Category, Finding, Lines, Severity, SourceText, checks::At, globs, lines::is_comment};
+use super::{
+    Finding, Lines, SourceText,
+    check_info::{LICENCE_HEADER_DROPPED, LOCK_NOT_UPDATED, TEST_SWITCHED_OFF},
+    checks::At,
+    globs,
+    lines::is_comment,
+};
 
 /// A manifest, the lock files that may go with it, and what a line that names a dependency looks
 /// like in it.
@@ -68,15 +74,8 @@ pub fn locks_of(source: SourceText<'_>, lines: &Lines<'_>) -> Vec<String> {
 /// About a manifest whose lock file stands in the repository and did not change with it.
 pub fn lock_left_behind(manifest: &str, lock: &str) -> Finding {
     let at = At { path: manifest, number: 0, line: "" };
-    at.finding(
-        "lock-not-updated",
-        Category::Logic,
-        Severity::Low,
-        75,
-        &format!("`{lock}` does not know of this change"),
-        "A dependency changes here and not in the lock file, so an installation that follows the \
-         lock fails or takes the old version.\n\nUpdate the lock file in the same change.",
-    )
+    let title = format!("`{lock}` does not know of this change");
+    Finding { title, ..at.finding(&LOCK_NOT_UPDATED) }
 }
 
 /// Tests that the touched lines switch off without saying why.
@@ -100,17 +99,7 @@ pub fn switched_off(source: SourceText<'_>, lines: &Lines<'_>) -> Vec<Finding> {
     let touched = lines.touched(source.touched).filter(|(_, line)| skip.is_match(line));
     touched
         .filter(|(number, line)| !explained(lines, *number, line))
-        .map(|(number, line)| {
-            At { path: source.path, number, line }.finding(
-                "test-switched-off",
-                Category::Pattern,
-                Severity::Low,
-                65,
-                "A test is switched off, and nothing says why",
-                "What it guards can break unnoticed from now on.\n\nSay why, and what must happen \
-                 before it runs again.",
-            )
-        })
+        .map(|(number, line)| At { path: source.path, number, line }.finding(&TEST_SWITCHED_OFF))
         .collect()
 }
 
@@ -163,15 +152,6 @@ pub fn header_dropped(path: &str, base: &str, head: &str) -> Option<Finding> {
         return None;
     }
     let gone = says(base, 25, NOTICE) && !says(head, 80, SOME_NOTICE) && is_kept(base, head);
-    (gone && !head.trim().is_empty()).then(|| {
-        At { path, number: 0, line: "" }.finding(
-            "licence-header-dropped",
-            Category::Pattern,
-            Severity::Low,
-            85,
-            "The licence notice at the top is gone",
-            "Most licences require that the notice stays in copies.\n\nPut it back, unless its \
-             holders agreed.",
-        )
-    })
+    (gone && !head.trim().is_empty())
+        .then(|| At { path, number: 0, line: "" }.finding(&LICENCE_HEADER_DROPPED))
 }

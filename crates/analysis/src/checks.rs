@@ -2,26 +2,16 @@
 //! happened to a file as a whole.
 
 use super::{
-    Category, Confidence, Finding, Lines, Severity, Side, Source, SourceText, finding::quote,
-    globs, language::is_markup, lines::is_comment,
+    Finding, Lines, Side, Source, SourceText,
+    check_info::{
+        BIDI_CONTROL, CONFLICT_MARKER, CheckInfo, INVISIBLE_CHARACTER, LARGE_BINARY,
+        LOOK_ALIKE_LETTER, TODO_WITHOUT_REFERENCE, UNEXPECTED_EXECUTABLE,
+    },
+    finding::quote,
+    globs,
+    language::is_markup,
+    lines::is_comment,
 };
-
-/// Every rule whose findings are made here, or about verdict's own settings and comments.
-pub const IDS: &[&str] = &[
-    "bad-rule",
-    "bad-settings",
-    "bad-suppression",
-    "bidi-control",
-    "conflict-marker",
-    "invisible-character",
-    "large-binary",
-    "licence-header-dropped",
-    "lock-not-updated",
-    "look-alike-letter",
-    "test-switched-off",
-    "todo-without-reference",
-    "unexpected-executable",
-];
 
 const MIB: u64 = 1024 * 1024;
 
@@ -79,32 +69,14 @@ pub fn file(facts: FileFacts<'_>) -> Vec<Finding> {
     let large = |size: &u64| facts.binary && facts.content_changed && is_large(facts.path, *size);
     if let Some(size) = facts.size.filter(large) {
         let title = format!("A binary file of {} MiB is added to the history", size / MIB);
-        let body = "Every clone carries it from now on, even after it is deleted.\n\nKeep large \
-                    artefacts in a release, a package or large-file storage.";
-        findings.push(at.finding(
-            "large-binary",
-            Category::Pattern,
-            Severity::Low,
-            80,
-            &title,
-            body,
-        ));
+        findings.push(Finding { title, ..at.finding(&LARGE_BINARY) });
     }
     let extension = facts.path.rsplit_once('.').map_or("", |(_, e)| e);
     let script = facts.text.is_some_and(|t| t.starts_with("#!"));
     let own = !globs::is_vendored(facts.path) && !globs::is_generated(facts.path);
     if facts.became_executable && own && !script && NEVER_RUN.contains(&extension) {
         let title = format!("A .{extension} file becomes executable");
-        let body = "Nobody runs a file of this kind: the mode was probably changed by accident.\
-                    \n\nTake it back with `git update-index --chmod=-x`.";
-        findings.push(at.finding(
-            "unexpected-executable",
-            Category::Pattern,
-            Severity::Low,
-            85,
-            &title,
-            body,
-        ));
+        findings.push(Finding { title, ..at.finding(&UNEXPECTED_EXECUTABLE) });
     }
     findings
 }
@@ -117,27 +89,19 @@ pub(super) struct At<'a> {
 }
 
 impl At<'_> {
-    pub(super) fn finding(
-        &self,
-        rule: &str,
-        category: Category,
-        severity: Severity,
-        confidence: u8,
-        title: &str,
-        body: &str,
-    ) -> Finding {
+    pub(super) fn finding(&self, check: &CheckInfo) -> Finding {
         Finding {
             fingerprint: String::new(),
-            agent: category.into(),
-            rule: rule.to_owned(),
+            agent: check.category.into(),
+            rule: check.id.to_owned(),
             path: self.path.to_owned(),
             side: Side::Right,
             start_line: self.number,
             end_line: self.number,
-            severity,
-            confidence: Confidence::hundredths(confidence),
-            title: title.to_owned(),
-            body: body.to_owned(),
+            severity: check.severity,
+            confidence: check.confidence,
+            title: check.title.to_owned(),
+            body: check.body(),
             suggestion: None,
             quote: quote(self.line),
             source: Source::Check,
@@ -160,17 +124,7 @@ fn conflicts(source: SourceText<'_>, lines: &Lines<'_>) -> Vec<Finding> {
         parts |= ends && *line == "=======";
         if parts && line.starts_with("<<<<<<< ") {
             let at = At { path: source.path, number: *number, line };
-            let body = "Both sides of a merge stand in the file, markers included: it cannot be \
-                        what anybody wanted.\n\nDecide for one side, or join them, and remove the \
-                        markers.";
-            findings.push(at.finding(
-                "conflict-marker",
-                Category::Logic,
-                Severity::High,
-                97,
-                "A merge conflict was committed unresolved",
-                body,
-            ));
+            findings.push(at.finding(&CONFLICT_MARKER));
         }
     }
     findings.reverse();
@@ -188,15 +142,7 @@ fn hidden(at: &At<'_>) -> Option<Finding> {
              runs (CWE-1007).\n\nRemove it, or write it as an escape.",
             u32::from(c)
         );
-        let title = "A bidirectional control character hides what this line does";
-        return Some(at.finding(
-            "bidi-control",
-            Category::Security,
-            Severity::High,
-            90,
-            title,
-            &body,
-        ));
+        return Some(Finding { body, ..at.finding(&BIDI_CONTROL) });
     }
     let unseen =
         |c: char| matches!(c, '\u{200b}' | '\u{2060}' | '\u{00ad}' | '\u{e0001}'..='\u{e007f}');
@@ -209,14 +155,7 @@ fn hidden(at: &At<'_>) -> Option<Finding> {
          visible reason.\n\nRemove it, or write it as an escape.",
         u32::from(c)
     );
-    Some(at.finding(
-        "invisible-character",
-        Category::Security,
-        Severity::Low,
-        85,
-        "An invisible character",
-        &body,
-    ))
+    Some(Finding { body, ..at.finding(&INVISIBLE_CHARACTER) })
 }
 
 /// A name of Latin letters and others that look like them: two names may differ and read the same.
@@ -239,8 +178,7 @@ fn look_alike(at: &At<'_>) -> Option<Finding> {
          name it reads as (CWE-1007).\n\nWrite it with Latin letters.",
         u32::from(letter)
     );
-    let title = "Homoglyph: a letter of another script in a Latin name";
-    Some(at.finding("look-alike-letter", Category::Security, Severity::High, 85, title, &body))
+    Some(Finding { body, ..at.finding(&LOOK_ALIKE_LETTER) })
 }
 
 /// Whether what cannot be seen belongs there: after the black flag of a region, between the words of
@@ -267,9 +205,7 @@ fn undone(at: &At<'_>) -> Option<Finding> {
             .any(|w| w[0].is_ascii_uppercase() && w[1] == b'-' && w[2].is_ascii_digit());
     (!followed).then(|| {
         let title = format!("{word} without a reference");
-        let body =
-            "Nobody will find this again.\n\nName the issue, or the person, that it belongs to.";
-        at.finding("todo-without-reference", Category::Style, Severity::Info, 70, &title, body)
+        Finding { title, ..at.finding(&TODO_WITHOUT_REFERENCE) }
     })
 }
 

@@ -217,7 +217,7 @@ impl Finding {
 }
 
 /// `line` as a quote.
-pub(super) fn quote(line: &str) -> String {
+pub fn quote(line: &str) -> String {
     line.chars().take(Finding::QUOTE_CHARS).collect()
 }
 

@@ -2,7 +2,8 @@
 
 use std::sync::OnceLock;
 
-use globset::{Glob, GlobSet, GlobSetBuilder};
+pub use globset::GlobSet;
+use globset::{Glob, GlobSetBuilder};
 
 const VENDORED: &[&str] = &[
     "**/node_modules/**",

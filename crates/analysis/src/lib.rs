@@ -10,9 +10,11 @@
 //! | `finding.rs` | the finding, its words, its fingerprint |
 //! | `lines.rs` | sets of line numbers, and texts by line |
 //! | `language.rs` | which language a file is in |
+//! | `functions.rs` | which lines make a function |
 //! | `rules.rs`, `rules/` | structural rules: one YAML file each, listed in `rules/list.rs` |
 //! | `ruleset.rs` | rules compiled, the built-in and a repository's own |
 //! | `parse.rs` | a text into a tree, within bounds |
+//! | `meter.rs` | what one match of a rule may cost |
 //! | `rule_cost.rs` | what the regular expressions of a repository's rules may cost |
 //! | `scan.rs` | one walk over one parsed file for all rules |
 //! | `flow/` | values followed from where somebody else decides them to where they do harm |
@@ -26,13 +28,16 @@
 //! | `globs.rs` | which paths are generated, vendored or tests |
 
 pub mod changes;
+mod check_info;
 pub mod checks;
 pub mod examples;
 mod finding;
 pub mod flow;
+mod functions;
 pub mod globs;
 mod language;
 mod lines;
+mod meter;
 mod origin;
 mod parse;
 mod rule_cost;
@@ -44,15 +49,23 @@ pub mod secrets;
 pub mod sides;
 pub mod suppressions;
 
+use std::collections::BTreeMap;
+
+pub use check_info::{BAD_RULE, BAD_SETTINGS, CheckInfo, TEXT_CHECKS};
 pub use finding::{
     Category, Confidence, Finding, FlowStep, Severity, Side, Source, UnknownWord,
-    assign_fingerprints,
+    assign_fingerprints, quote,
 };
+pub use functions::functions;
 pub use language::Lang;
 pub use lines::{LineSet, Lines};
+pub use meter::while_wanted;
 pub use parse::Unparsed;
 pub use rules::{RuleError, RuleFile};
 pub use ruleset::Ruleset;
+
+/// Names these analysers: another build of the same sources has the same, anything else another.
+pub const VERSION: &str = env!("VERDICT_ANALYSIS_VERSION");
 
 /// A text to analyse, secrets already masked, and which of its lines the change touches.
 #[derive(Debug, Clone, Copy)]
@@ -72,17 +85,19 @@ pub struct Examined {
     pub findings: Vec<Finding>,
     /// Why no rule looked at it, when none did for the text's own sake.
     pub skipped: Option<String>,
-    /// What was not done to the end, for the bounds of the analysis.
-    pub cut_off: Option<String>,
+    /// What was not done to the end, for the bounds of the analysis, by category.
+    pub cut_off: BTreeMap<Category, String>,
 }
+
+/// The rule of a finding that a model made is this and its agent's id.
+pub const MODEL_RULE: &str = "model-";
 
 /// Runs every analyser of every category over one text.
 pub fn examine(rules: &Ruleset, source: SourceText<'_>) -> Examined {
     let lines = Lines::new(source.text);
     let scanned = rules.find(source, &lines);
     let skipped = scanned.as_ref().err().map(ToString::to_string);
-    let flow::Flows { mut findings, cut_off } = scanned.unwrap_or_default();
-    let cut_off = cut_off.then(|| "values were not followed to the end of it".to_owned());
+    let scan::Scanned { mut findings, cut_off } = scanned.unwrap_or_default();
     findings.extend(checks::text(source, &lines));
     findings.extend(changes::switched_off(source, &lines));
     if skipped.is_none() {
@@ -103,5 +118,7 @@ pub fn knows(rules: &Ruleset, id: &str) -> bool {
     let secret = id.strip_prefix("secret-").is_some_and(secrets::is_kind);
     let sided = sides::CHECKS.iter().any(|check| check.id == id);
     let flow = flow::rules().any(|rule| rule.id == id);
-    rules.contains(id) || checks::IDS.contains(&id) || sided || secret || flow
+    let text = TEXT_CHECKS.iter().any(|check| check.id == id);
+    let model = id.strip_prefix(MODEL_RULE).is_some_and(|agent| !agent.is_empty());
+    rules.contains(id) || text || sided || secret || flow || model
 }

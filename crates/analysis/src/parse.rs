@@ -10,10 +10,13 @@ use ast_grep_language::SupportLang;
 use tokio::time::Instant;
 use tree_sitter::{ParseOptions, ParseState, Parser};
 
-use super::Lang;
+use super::{
+    Lang,
+    meter::{self, MeteredDoc},
+};
 
 /// A node of a parsed text.
-pub(super) type Tree<'t> = Node<'t, StrDoc<Lang>>;
+pub(super) type Tree<'t> = Node<'t, MeteredDoc>;
 
 /// How deep a text may be nested. What rules compare costs a stack as deep as the text, and time
 /// that grows with its square.
@@ -49,7 +52,7 @@ pub enum Unparsed {
 ///
 /// # Errors
 /// When it costs too much to make one.
-pub(super) fn parse(language: Lang, text: &str) -> Result<AstGrep<StrDoc<Lang>>, Unparsed> {
+pub(super) fn parse(language: Lang, text: &str) -> Result<AstGrep<MeteredDoc>, Unparsed> {
     let indented = matches!(language, Lang::Known(SupportLang::Yaml | SupportLang::Python));
     if brackets(text) > MOST_BRACKETS || indented && indents(text) > MOST_INDENTS {
         return Err(Unparsed::TooDeep);
@@ -58,7 +61,7 @@ pub(super) fn parse(language: Lang, text: &str) -> Result<AstGrep<StrDoc<Lang>>,
         return Err(Unparsed::TooHard);
     }
     let began = Instant::now();
-    let mut wait = |_: &ParseState| match began.elapsed() < PATIENCE {
+    let mut wait = |_: &ParseState| match began.elapsed() < PATIENCE && !meter::is_unwanted() {
         true => ControlFlow::Continue(()),
         false => ControlFlow::Break(()),
     };
@@ -68,7 +71,7 @@ pub(super) fn parse(language: Lang, text: &str) -> Result<AstGrep<StrDoc<Lang>>,
     let mut read = |at: usize, _| text.as_bytes().get(at..).unwrap_or_default();
     let tree = parser.parse_with_options(&mut read, None, Some(options));
     let tree = tree.ok_or(Unparsed::TooHard)?;
-    let root = AstGrep::doc(StrDoc { src: text.to_owned(), lang: language, tree });
+    let root = AstGrep::doc(MeteredDoc(StrDoc { src: text.to_owned(), lang: language, tree }));
     if is_deep(&root.root()) { Err(Unparsed::TooDeep) } else { Ok(root) }
 }
 
@@ -121,7 +124,7 @@ fn long_ends(text: &str) -> bool {
 
 /// Whether anything lies deeper than [`DEEPEST`] in it.
 fn is_deep(root: &Tree<'_>) -> bool {
-    let mut cursor = root.get_inner_node().walk();
+    let mut cursor = root.get_inner_node().0.walk();
     let mut depth = 0;
     loop {
         if cursor.goto_first_child() {

@@ -10,13 +10,11 @@ use ast_grep_core::Matcher;
 use globset::GlobSet;
 
 use super::{
-    Category, Confidence, Finding, Lang, Lines, RuleError, RuleFile, Severity, SourceText,
-    flow::Flows,
-    globs,
+    Category, Confidence, Finding, Lang, Lines, RuleError, RuleFile, Severity, SourceText, globs,
     parse::Unparsed,
     rule_cost,
     rules::{self, BUILT_IN, InTests},
-    scan,
+    scan::{self, Scanned},
 };
 
 /// A rule ready for one language.
@@ -177,7 +175,7 @@ impl Ruleset {
         &self,
         source: SourceText<'_>,
         lines: &Lines<'_>,
-    ) -> Result<Flows, Unparsed> {
+    ) -> Result<Scanned, Unparsed> {
         self.walk(source, lines, self.built_in)
     }
 
@@ -191,9 +189,9 @@ impl Ruleset {
         source: SourceText<'_>,
         lines: &Lines<'_>,
         flows: bool,
-    ) -> Result<Flows, Unparsed> {
+    ) -> Result<Scanned, Unparsed> {
         let Some(language) = Lang::of(source.path, source.text) else {
-            return Ok(Flows::default());
+            return Ok(Scanned::default());
         };
         let shared = self.built_in.then(|| built_in(language)).flatten();
         let sets: Vec<_> = shared.into_iter().chain(self.languages.get(&language)).collect();

@@ -1,21 +1,44 @@
 //! One walk over one parsed file for all rules of its language, entering only what touches the
 //! change. Ignore comments in the text are not obeyed.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-use ast_grep_core::{NodeMatch, matcher::MatcherExt, replacer::Replacer, tree_sitter::StrDoc};
+use ast_grep_core::{NodeMatch, matcher::MatcherExt, replacer::Replacer};
 
 use super::{
     Category, Finding, Lang, Lines, Side, Source, SourceText,
     finding::quote,
-    flow::{self, Flows},
-    globs,
+    flow, globs,
     lines::is_comment,
+    meter::{self, MeteredDoc},
     origin,
     parse::{Tree, Unparsed, parse},
     rules::InTests,
     ruleset::{CompiledRule, LanguageRules},
 };
+
+/// What a rule may take in one file, and all rules of a file together, in steps from node to node. A
+/// step takes some ten nanoseconds, and the rules that come with verdict take a thousandth of this in
+/// files of the largest size.
+const MAX_STEPS_PER_RULE: u64 = 5_000_000;
+const MAX_STEPS_PER_FILE: u64 = 50_000_000;
+
+/// How many rules that were cut short are named.
+const MAX_RULES_NAMED: usize = 5;
+
+/// What a scan came to.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Scanned {
+    pub(super) findings: Vec<Finding>,
+    /// What was not done to the end, by category.
+    pub(super) cut_off: BTreeMap<Category, String>,
+}
+
+/// A rule, and how many steps it may still take in this file.
+struct Budgeted<'r> {
+    rule: &'r CompiledRule,
+    left: u64,
+}
 
 /// How long a word is, in bytes, that a comment hardly holds by chance.
 const NAMED: usize = 12;
@@ -28,29 +51,34 @@ pub(super) fn scan(
     language: Lang,
     source: SourceText<'_>,
     lines: &Lines<'_>,
-) -> Result<Flows, Unparsed> {
+) -> Result<Scanned, Unparsed> {
     let flows = flows && flow::reads(language);
     let mut findings = Vec::new();
     let test = globs::is_test(source.path);
     let tooling = globs::is_tooling(source.path);
-    let mut by_kind: HashMap<u16, Vec<&CompiledRule>> = HashMap::new();
+    let (mut rules, mut by_kind) = (Vec::new(), HashMap::<u16, Vec<usize>>::new());
     if source.touched.is_empty() {
-        return Ok(Flows::default());
+        return Ok(Scanned::default());
     }
     for (rule, kinds) in sets.iter().flat_map(|set| set.wanted(source, test)) {
-        kinds.iter().for_each(|kind| by_kind.entry(*kind).or_default().push(rule));
+        kinds.iter().for_each(|kind| by_kind.entry(*kind).or_default().push(rules.len()));
+        rules.push(Budgeted { rule, left: MAX_STEPS_PER_RULE });
     }
     if !flows && by_kind.is_empty() {
-        return Ok(Flows::default());
+        return Ok(Scanned::default());
     }
     let tree = parse(language, source.text)?;
-    let mut cut_off = false;
+    let mut left = MAX_STEPS_PER_FILE;
+    let mut cut_off = BTreeMap::new();
     let mut followed = Vec::new();
     if flows {
         let found = flow::find(&tree.root(), language, source, lines);
         followed = found.findings;
         followed.iter_mut().filter(|f| decided(f, lines)).for_each(Finding::soften);
-        cut_off = found.cut_off;
+        if found.cut_off {
+            let note = "values were not followed to the end of it".to_owned();
+            cut_off.insert(Category::Security, note);
+        }
     }
     // A stack of its own: the depth of the text must not become the depth of the program.
     let mut open = vec![tree.root()];
@@ -60,8 +88,12 @@ pub(super) fn scan(
         if source.touched.first_in(first, last).is_none() || node.is_error() {
             continue;
         }
-        for rule in by_kind.get(&node.kind_id()).into_iter().flatten() {
-            if let Some(found) = rule.matcher.match_node(node.clone())
+        for at in by_kind.get(&node.kind_id()).into_iter().flatten() {
+            let Some(Budgeted { rule, left: of_rule }) = rules.get_mut(*at) else { continue };
+            let given = left.min(*of_rule);
+            let (found, kept) = meter::bounded(given, || rule.matcher.match_node(node.clone()));
+            (left, *of_rule) = (left - (given - kept), *of_rule - (given - kept));
+            if let Some(found) = found.flatten()
                 && let Some(mut finding) = finding(rule, &found, source, lines)
             {
                 // In a test what is meant there, in a tool what its own developers pass to it.
@@ -83,7 +115,29 @@ pub(super) fn scan(
         open.extend(node.children());
     }
     findings.append(&mut followed);
-    Ok(Flows { findings, cut_off })
+    for (category, note) in cut_short(&rules, left) {
+        let notes: &mut String = cut_off.entry(category).or_default();
+        let between = if notes.is_empty() { "" } else { "; " };
+        notes.push_str(between);
+        notes.push_str(&note);
+    }
+    Ok(Scanned { findings, cut_off })
+}
+
+/// What to say, by category, about the rules that did not get to the end of the file.
+fn cut_short(rules: &[Budgeted<'_>], left: u64) -> BTreeMap<Category, String> {
+    let mut cut: BTreeMap<Category, Vec<&str>> = BTreeMap::new();
+    for Budgeted { rule, .. } in rules.iter().filter(|one| left == 0 || one.left == 0) {
+        cut.entry(rule.category).or_default().push(&rule.id);
+    }
+    let note = |ids: Vec<&str>| {
+        let named = ids[..ids.len().min(MAX_RULES_NAMED)].join(", ");
+        match ids.len().saturating_sub(MAX_RULES_NAMED) {
+            0 => format!("rules that cost too much were cut short: {named}"),
+            more => format!("rules that cost too much were cut short: {named} and {more} more"),
+        }
+    };
+    cut.into_iter().map(|(category, ids)| (category, note(ids))).collect()
 }
 
 /// Whether a rule found what a flow did.
@@ -127,7 +181,7 @@ fn span(node: &Tree<'_>) -> (u32, u32) {
 
 fn finding(
     rule: &CompiledRule,
-    found: &NodeMatch<'_, StrDoc<Lang>>,
+    found: &NodeMatch<'_, MeteredDoc>,
     source: SourceText<'_>,
     lines: &Lines<'_>,
 ) -> Option<Finding> {
@@ -156,12 +210,12 @@ fn finding(
 /// The matched lines with the fix in place of the match, line ends as in the text.
 fn suggestion(
     rule: &CompiledRule,
-    found: &NodeMatch<'_, StrDoc<Lang>>,
+    found: &NodeMatch<'_, MeteredDoc>,
     source: SourceText<'_>,
     lines: &Lines<'_>,
 ) -> Option<String> {
     let fix = rule.fix.as_ref()?;
-    let replaced = Replacer::<StrDoc<Lang>>::generate_replacement(fix, found);
+    let replaced = Replacer::<MeteredDoc>::generate_replacement(fix, found);
     let replaced = String::from_utf8(replaced).ok()?;
     let range = found.range();
     let (first, last) = span(found);

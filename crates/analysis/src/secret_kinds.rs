@@ -44,7 +44,7 @@ use Severity::{Critical, High, Low, Medium};
 #[rustfmt::skip]
 const ROWS: &[Row] = &[
     ("private-key", "private key", Critical, 95, "PRIVATE KEY",
-     r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----(?P<secret>(?:\s|\\n|\\r|[A-Za-z0-9+/=:,.\-]|[A-Za-z-]+: )*?)(?:-----END|\z|\\(?:[^nr]|\z)|[^A-Za-z0-9+/=:,.\-\s\\])", false),
+     r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----(?P<secret>(?:\s|\\+(?:[nrt/]|u000[aAdD])|[A-Za-z0-9+/=:,.\-]|[A-Za-z-]+: )*?)(?:-----END|\z|\\+(?:[^nrtu/\\]|u0{0,2}[^0]|u000[^aAdD]|u0{0,3}\z|\z)|[^A-Za-z0-9+/=:,.\-\s\\])", false),
     ("aws-access-key", "AWS access key id", High, 90, "A",
      r"\b(?P<secret>(?:AKIA|ASIA)[A-Z2-7]{16})\b", true),
     ("aws-secret-key", "AWS secret access key", Critical, 90, "ws",

@@ -6,7 +6,7 @@
 use std::{collections::BTreeMap, ops::Range};
 
 use super::{
-    Category, Confidence, Finding, LineSet, Lines, Side, Source,
+    Category, Confidence, Finding, LineSet, Lines, Severity, Side, Source,
     finding::quote,
     secret_kinds::{Kind, kinds, listed},
 };
@@ -74,6 +74,43 @@ pub fn is_kind(id: &str) -> bool {
     kinds().all.iter().any(|kind| kind.id == id)
 }
 
+/// A kind of credential, as its findings show it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KindInfo {
+    /// The rule's id: `secret-`, and the kind's own.
+    pub rule: String,
+    /// What a finding is called.
+    pub title: String,
+    /// How much one matters.
+    pub severity: Severity,
+    /// How sure it is, unless a checksum tells.
+    pub confidence: Confidence,
+}
+
+impl KindInfo {
+    /// Every kind that is looked for.
+    pub fn all() -> impl Iterator<Item = Self> {
+        kinds().all.iter().map(Self::of)
+    }
+
+    fn of(kind: &Kind) -> Self {
+        Self {
+            rule: format!("secret-{}", kind.id),
+            title: format!("This looks like a committed secret: {}", kind.name),
+            severity: kind.severity,
+            confidence: Confidence::hundredths(kind.confidence),
+        }
+    }
+}
+
+/// Why a committed secret is a problem.
+pub const PROBLEM: &str = "Whoever can read the repository, its history or a clone of it can use this \
+                           credential (CWE-798).";
+
+/// What to do about one.
+pub const ADVICE: &str = "Revoke it where it was issued: taking it out of the file leaves it in the \
+                          history. Read it from the environment or a secret store instead.";
+
 impl Masked {
     /// Whether anything was masked.
     pub fn any(&self) -> bool {
@@ -97,28 +134,25 @@ impl Masked {
 }
 
 fn finding(secret: &Secret, path: &str, lines: &Lines<'_>) -> Option<Finding> {
-    let kind = &kinds().all[secret.kind];
+    let kind = KindInfo::of(&kinds().all[secret.kind]);
     let line = lines.at(secret.range.start);
     let text = lines.get(line)?;
     let mut finding = Finding {
         fingerprint: String::new(),
         agent: Category::Security.into(),
-        rule: format!("secret-{}", kind.id),
+        rule: kind.rule,
         path: path.to_owned(),
         side: Side::Right,
         start_line: line,
         end_line: line,
         severity: kind.severity,
-        confidence: Confidence::hundredths(if secret.checksum == Some(true) {
-            CHECKED
+        confidence: if secret.checksum == Some(true) {
+            Confidence::hundredths(CHECKED)
         } else {
             kind.confidence
-        }),
-        title: format!("This looks like a committed secret: {}", kind.name),
-        body: "Whoever can read the repository, its history or a clone of it can use this \
-               credential (CWE-798).\n\nRevoke it where it was issued: taking it out of the file \
-               leaves it in the history. Read it from the environment or a secret store instead."
-            .to_owned(),
+        },
+        title: kind.title,
+        body: format!("{PROBLEM}\n\n{ADVICE}"),
         suggestion: None,
         quote: quote(text),
         source: Source::Secret,

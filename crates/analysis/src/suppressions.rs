@@ -5,7 +5,9 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-use super::{Category, Finding, Lang, Lines, Severity, SourceText, checks::At, parse::parse};
+use super::{
+    Finding, Lang, Lines, SourceText, check_info::BAD_SUPPRESSION, checks::At, parse::parse,
+};
 
 const MARK: &str = "verdict:ignore";
 
@@ -84,14 +86,8 @@ pub fn complaints(source: SourceText<'_>, known: impl Fn(&str) -> bool) -> Vec<F
     let touched = all.0.iter().filter(|(number, _)| source.touched.contains(**number));
     let told = touched.filter_map(|(number, suppression)| {
         let body = complaint(suppression, &known)?;
-        Some(At { path: source.path, number: *number, line: lines.get(*number)? }.finding(
-            "bad-suppression",
-            Category::Pattern,
-            Severity::Low,
-            95,
-            "This comment suppresses nothing",
-            &body,
-        ))
+        let at = At { path: source.path, number: *number, line: lines.get(*number)? };
+        Some(Finding { body, ..at.finding(&BAD_SUPPRESSION) })
     });
     told.collect()
 }

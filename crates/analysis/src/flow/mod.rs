@@ -69,7 +69,7 @@ pub(super) fn find(
 ) -> Flows {
     let Some(table) = grammar::of(language) else { return Flows::default() };
     let Some(model) = model::of(table.grammar.name) else { return Flows::default() };
-    let unit = lower::lower(table, source.text, root.get_inner_node());
+    let unit = lower::lower(table, source.text, root.get_inner_node().0);
     let followed = run::follow(&unit, model, table.grammar.name, source.text);
     let findings = report::findings(&unit, &followed, source, lines);
     Flows { findings, cut_off: followed.cut_off }

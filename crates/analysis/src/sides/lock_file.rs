@@ -157,8 +157,7 @@ impl Format {
             false => format!("In `{lock}`, which was not changed: "),
         };
         let body = format!("{place}{how}. {} such a pair.\n\n{}", self.refuses, INFO.advice);
-        let (title, confidence) = (INFO.title, INFO.confidence.get());
-        at.finding(INFO.id, INFO.category, INFO.severity, confidence, title, &body)
+        Finding { body, ..at.finding(&INFO) }
     }
 }
 

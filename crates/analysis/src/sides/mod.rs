@@ -15,12 +15,10 @@
 //! | `unlocks.rs` | check: a lock is no longer released |
 //! | `lock_file.rs` | check: a lock file contradicts its manifest |
 //! | `lock_packages.rs`, `lock_readers.rs` | the formats of lock files |
-//! | `check_info.rs` | what listings and reports show of a check |
 //! | `compared.rs` | both sides of one file, function by function |
 //! | `syntax.rs`, `shape.rs` | one side of a file, in one form for every language |
 
 mod callers;
-mod check_info;
 mod compared;
 mod copies;
 pub mod cross_file;
@@ -36,9 +34,8 @@ mod signature;
 mod syntax;
 mod unlocks;
 
-pub use self::check_info::CheckInfo;
 use self::{compared::Compared, syntax::Syntax};
-use super::{Finding, Lang, LineSet, Lines, globs};
+use super::{CheckInfo, Finding, Lang, LineSet, Lines, globs};
 
 /// Every check of both sides, by id.
 pub const CHECKS: &[CheckInfo] =
