@@ -2,7 +2,7 @@
 //!
 //! What they promise: a change is complete (every changed path is in it, whatever its kind), its
 //! line numbers are those of the two commits its target names, and nothing of the reviewed
-//! repository is executed to find out. Every failure is a [`Fault`](crate::base::Fault), classified
+//! repository is executed to find out. Every failure is a [`Fault`], classified
 //! where it entered: transient with the wait a server asked for, timeout, outage of the whole forge,
 //! or permanent. What they never do: judge, mask, or keep anything.
 //!
@@ -14,7 +14,9 @@
 //! |---|---|
 //! | `target.rs` | what is asked for, and what it stands for |
 //! | `change.rs` | what a change consists of |
+//! | `request.rs` | what a webhook asks for |
 //! | `publish.rs` | the port that takes finished reviews |
+//! | `search.rs` | the port that finds repositories |
 //! | `registry.rs` | the forges of this process, by kind |
 //! | `diff.rs` | hunks and the lines they touch; the streaming patch parser. Pure |
 //! | `github/` | pull requests on GitHub |
@@ -26,6 +28,8 @@ pub mod github;
 pub mod local;
 mod publish;
 mod registry;
+mod request;
+mod search;
 mod target;
 
 use std::sync::Arc;
@@ -35,11 +39,13 @@ use async_trait::async_trait;
 pub use self::{
     change::{Content, Entry, EntryKind, FileChange, Status},
     diff::{Hunk, LineRange},
-    publish::{Comment, Publication, PublishContext, Published, Publisher},
+    publish::{Comment, History, Publication, PublishContext, Published, Publisher, Standing},
     registry::Forges,
+    request::{EventRequest, Occasion, Proposal, Question, ReviewRequest},
+    search::{FoundRepository, RepositoryQuery, RepositorySearch, SortBy},
     target::{Locator, Resolved, Selection, Target},
 };
-use crate::base::Result;
+use crate::base::{Fault, Result};
 
 /// A file larger than this on either side is not compared line by line; it counts as binary.
 pub const COMPARED_BYTES: u64 = 64 * 1024 * 1024;
@@ -62,6 +68,14 @@ pub trait Forge: Send + Sync + 'static {
     /// When the forge does not answer, or the target is none of its own.
     async fn open(&self, target: &Target) -> Result<Arc<dyn Change>>;
 
+    /// Whether this machine has what the forge needs of it: programs, folders.
+    ///
+    /// # Errors
+    /// When it lacks something just now: no job is at fault.
+    async fn check(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// What a webhook of this forge asks for, as things are now.
     ///
     /// # Errors
@@ -69,26 +83,45 @@ pub trait Forge: Send + Sync + 'static {
     async fn event(&self, name: &str, _body: &[u8]) -> Result<EventRequest> {
         Ok(EventRequest::Ignore(format!("the forge `{}` sends no `{name}` events", self.kind())))
     }
-}
 
-/// What an event asks for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum EventRequest {
-    /// A review of what this stands for.
-    Review(Locator),
-    /// The end of reviews of a subject: nobody needs them any more.
-    Cancel {
-        /// As in [`Resolved::subject`].
-        subject: String,
-    },
-    /// Nothing, for this reason.
-    Ignore(String),
+    /// The text of a file on the branch that a locator's change goes into, read before the change is
+    /// opened; `None` where there is none. Only for what decides whether to open it.
+    ///
+    /// # Errors
+    /// When the forge does not answer.
+    async fn base_text(&self, _locator: &Locator, _path: &str) -> Result<Option<String>> {
+        Ok(None)
+    }
+
+    /// The text of a file that the owner of a change's repository keeps for all their repositories;
+    /// `None` where there is none.
+    ///
+    /// # Errors
+    /// When the forge does not answer.
+    async fn owner_text(&self, _place: &str, _path: &str) -> Result<Option<String>> {
+        Ok(None)
+    }
+
+    /// Answers a question where it was asked. Answering twice leaves one answer.
+    ///
+    /// # Errors
+    /// When the forge does not take it.
+    async fn answer(&self, question: &Question, _text: &str) -> Result<()> {
+        let kind = &question.locator.forge;
+        Err(Fault::permanent(format!("the forge `{kind}` takes no answers")))
+    }
 }
 
 /// One change: which paths it touches, and the content of either side. Its two commits do not move,
 /// so every answer stays true.
 #[async_trait]
 pub trait Change: Send + Sync + 'static {
+    /// What a person calls it, in one line: `3 commits, branch main`. `None` when there is no more
+    /// to say than its two commits.
+    async fn description(&self) -> Result<Option<String>> {
+        Ok(None)
+    }
+
     /// Every changed path, in the order of paths.
     async fn files(&self) -> Result<Vec<FileChange>>;
 

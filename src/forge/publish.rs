@@ -4,6 +4,8 @@
 //! So a publisher is told what tells repetitions apart, and publishing twice under one key must
 //! leave one review.
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +21,50 @@ pub trait Publisher: Send + Sync + 'static {
     /// # Errors
     /// Transient when publishing again may help.
     async fn publish(&self, context: &PublishContext, review: &Publication) -> Result<Published>;
+
+    /// What was said about the subject of this target before. A forge that keeps nothing knows
+    /// nothing.
+    ///
+    /// # Errors
+    /// Transient when asking again may help.
+    async fn history(&self, _target: &Target) -> Result<History> {
+        Ok(History::default())
+    }
+
+    /// Shows where a review stands that is not published. Idempotent. A forge without a place for it
+    /// shows nothing. Not called in a fork that may not publish.
+    ///
+    /// # Errors
+    /// Transient when showing it again may help.
+    async fn show(&self, _target: &Target, _run: &str, _standing: &Standing) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// What earlier reviews of a subject said, and what people made of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct History {
+    /// The head that was reviewed last, if it is another than the target's.
+    pub last_head: Option<String>,
+    /// The fingerprints of what was found there, or was said at any time.
+    pub known: BTreeSet<String>,
+    /// The fingerprints of what people who may write to the repository dismissed.
+    pub dismissed: BTreeSet<String>,
+}
+
+/// Where a review stands that is not published.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    /// It is under way and waits for these.
+    Started(Vec<String>),
+    /// Nothing happens for now, for this reason.
+    Waiting(String),
+    /// A review of a newer head took its place.
+    Superseded,
+    /// It was stopped.
+    Cancelled,
+    /// It was given up, for this reason. It may be taken up again.
+    Failed(String),
 }
 
 /// Which attempt of which run publishes.
@@ -46,10 +92,15 @@ pub struct Publication {
     pub reviewed: bool,
     /// What comes before the findings, as Markdown: verdict, counts.
     pub opening: String,
-    /// What comes after them: what was not reviewed, coverage, how to ask again.
+    /// What comes after them: what was left out and why, what is missing, coverage.
     pub closing: String,
     /// Each finding, most important first.
     pub comments: Vec<Comment>,
+    /// The fingerprints of everything that was found, shown or not: what was said before and is not
+    /// among them is fixed, unless it is about a path of `unsettled`.
+    pub found: BTreeSet<String>,
+    /// Changed paths that were not reviewed, so that nobody knows what is still true of them.
+    pub unsettled: BTreeSet<String>,
 }
 
 /// A finding, as far as a forge shows it.
@@ -57,6 +108,12 @@ pub struct Publication {
 pub struct Comment {
     /// Names the same finding across reviews.
     pub fingerprint: String,
+    /// `info`, `low`, `medium`, `high` or `critical`.
+    pub severity: &'static str,
+    /// What it says in one line, as plain text.
+    pub title: String,
+    /// What it says, as plain text.
+    pub text: String,
     /// The path, as named on its side.
     pub path: String,
     /// Whether its lines are those of the base.

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{Change, EventRequest, Forge, Locator, Publisher, Resolved, Target};
+use super::{Change, EventRequest, Forge, Locator, Publisher, Question, Resolved, Target};
 use crate::base::{Fault, Result};
 
 /// Every forge of this process. Cheap to clone.
@@ -46,6 +46,17 @@ impl Forges {
         self.of(&target.forge)?.forge.open(target).await
     }
 
+    /// As [`Forge::check`], of all of them.
+    ///
+    /// # Errors
+    /// As the first forge that lacks something says.
+    pub async fn check(&self) -> Result<()> {
+        for ports in self.0.values() {
+            ports.forge.check().await?;
+        }
+        Ok(())
+    }
+
     /// As [`Forge::event`], by the forge of this kind; `None` when it is not configured.
     ///
     /// # Errors
@@ -55,6 +66,30 @@ impl Forges {
             Some(ports) => ports.forge.event(name, body).await.map(Some),
             None => Ok(None),
         }
+    }
+
+    /// As [`Forge::base_text`], by the forge that the locator names.
+    ///
+    /// # Errors
+    /// As that forge says.
+    pub async fn base_text(&self, locator: &Locator, path: &str) -> Result<Option<String>> {
+        self.of(&locator.forge)?.forge.base_text(locator, path).await
+    }
+
+    /// As [`Forge::owner_text`], by the forge of this kind.
+    ///
+    /// # Errors
+    /// As that forge says.
+    pub async fn owner_text(&self, kind: &str, place: &str, path: &str) -> Result<Option<String>> {
+        self.of(kind)?.forge.owner_text(place, path).await
+    }
+
+    /// As [`Forge::answer`], by the forge that the question was asked on.
+    ///
+    /// # Errors
+    /// As that forge says.
+    pub async fn answer(&self, question: &Question, text: &str) -> Result<()> {
+        self.of(&question.locator.forge)?.forge.answer(question, text).await
     }
 
     /// Who takes the reviews of this target.

@@ -27,6 +27,11 @@ pub enum Selection {
         /// Compared to.
         head: String,
     },
+    /// What is staged, compared with the last commit. Only for repositories on this machine.
+    Staged,
+    /// Every change that is not committed, files that git does not know yet included. Only for
+    /// repositories on this machine.
+    WorkTree,
 }
 
 /// What a review starts from: names that no longer move. Only the forge of its kind reads the

@@ -4,14 +4,14 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use octocrab::{auth::AppAuth, models::AppId};
 use serde_json::json;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, OnceCell};
 
 use super::{
     GithubOptions,
-    client::{Call, Client},
-    model::{Installation, InstallationToken},
+    client::{Call, Client, classified},
+    model::{Account, AppInfo, AppInstallation, Installation, InstallationToken},
 };
-use crate::base::{Fault, Result, Secret};
+use crate::base::{ExposeSecret, Fault, Result, Secret};
 
 /// A token is renewed this long before it expires.
 const RENEW_BEFORE: Duration = Duration::from_secs(5 * 60);
@@ -24,7 +24,13 @@ pub(super) struct Access {
 }
 
 /// In whose name requests are sent.
-pub(super) enum Identity {
+pub(super) struct Identity {
+    who: Who,
+    /// The account's name, once it was asked for.
+    login: OnceCell<String>,
+}
+
+enum Who {
     /// Public repositories, read only.
     Nobody,
     /// A user's token.
@@ -39,8 +45,9 @@ impl Identity {
     /// # Errors
     /// Permanent when the App's key cannot be read.
     pub(super) fn of(options: &GithubOptions) -> Result<Self> {
+        let named = |who| Self { who, login: OnceCell::new() };
         let (Some(id), Some(path)) = (options.app_id, &options.private_key_path) else {
-            return Ok(options.token.clone().map_or(Self::Nobody, Self::User));
+            return Ok(named(options.token.clone().map_or(Who::Nobody, Who::User)));
         };
         let bad = |why: String| {
             Fault::permanent(format!("github.private_key_path `{}`: {why}", path.display()))
@@ -49,42 +56,121 @@ impl Identity {
         let key = octocrab::auth::EncodingKey::from_rsa_pem(&pem)
             .map_err(|error| bad(format!("no RSA private key in PEM format: {error}")))?;
         let auth = Box::new(AppAuth { app_id: AppId(id), key });
-        Ok(Self::App { auth, minted: Mutex::default() })
+        Ok(named(Who::App { auth, minted: Mutex::default() }))
+    }
+
+    /// The App's id; none for anybody else.
+    pub(super) fn app_id(&self) -> Option<u64> {
+        match &self.who {
+            Who::App { auth, .. } => Some(auth.app_id.0),
+            Who::Nobody | Who::User(_) => None,
+        }
+    }
+
+    /// The Authorization header of the App itself.
+    ///
+    /// # Errors
+    /// Permanent for who is no App.
+    pub(super) fn app_bearer(&self) -> Result<Option<String>> {
+        match &self.who {
+            Who::App { auth, .. } => bearer(auth),
+            _ => Err(Fault::permanent(
+                "this needs an App: set github.app_id and github.private_key_path",
+            )),
+        }
+    }
+
+    /// The Authorization header for all repositories of an installation.
+    pub(super) async fn installation_bearer(
+        &self,
+        client: &Client,
+        installation: &AppInstallation,
+    ) -> Result<Option<String>> {
+        let path = format!("/app/installations/{}/access_tokens", installation.id);
+        let call = Call::post(&path, json!({}));
+        let minted = client.send(&installation.account.login, self.app_bearer()?, call).await?;
+        let token: InstallationToken = minted.json(&path)?;
+        Ok(Some(format!("Bearer {}", token.token.expose_secret())))
     }
 
     /// The token that accesses the repository; none for nobody.
+    ///
+    /// # Errors
+    /// Permanent when the App is not installed there.
     pub(super) async fn token(&self, client: &Client, access: &Access) -> Result<Option<Secret>> {
-        let (auth, minted) = match self {
-            Self::Nobody => return Ok(None),
-            Self::User(token) => return Ok(Some(token.clone())),
-            Self::App { auth, minted } => (auth, minted),
+        match &self.who {
+            Who::Nobody => Ok(None),
+            Who::User(token) => Ok(Some(token.clone())),
+            Who::App { .. } => {
+                let Access { owner, repo } = access;
+                let nowhere =
+                    || Fault::permanent(format!("the App is not installed on {owner}/{repo}"));
+                self.minted(client, access).await?.map(Some).ok_or_else(nowhere)
+            }
+        }
+    }
+
+    /// Whether it may act on the repository: an App only where it is installed.
+    pub(super) async fn is_installed(&self, client: &Client, access: &Access) -> Result<bool> {
+        Ok(self.app_id().is_none() || self.minted(client, access).await?.is_some())
+    }
+
+    /// The account that it acts as; empty for nobody.
+    pub(super) async fn login(&self, client: &Client) -> Result<String> {
+        let ask = async || match &self.who {
+            Who::Nobody => Ok(String::new()),
+            Who::User(token) => {
+                let bearer = Some(format!("Bearer {}", token.expose_secret()));
+                let user: Account =
+                    client.send("", bearer, Call::get("/user")).await?.json("/user")?;
+                Ok(user.login)
+            }
+            Who::App { auth, .. } => {
+                let app = client.send("", bearer(auth)?, Call::get("/app")).await?;
+                Ok(format!("{}[bot]", app.json::<AppInfo>("/app")?.slug))
+            }
         };
+        self.login.get_or_try_init(ask).await.cloned()
+    }
+
+    /// An App's token for the repository; `None` where it is not installed, and for who is no App.
+    async fn minted(&self, client: &Client, access: &Access) -> Result<Option<Secret>> {
+        let Who::App { auth, minted } = &self.who else { return Ok(None) };
         // Held while minting: whoever asks meanwhile waits for the one token.
         let mut minted = minted.lock().await;
         let soon = jiff::Timestamp::now() + RENEW_BEFORE;
         if let Some(token) = minted.get(access).filter(|token| token.expires_at > soon) {
             return Ok(Some(token.token.clone()));
         }
-        let token = Arc::new(mint(client, auth, access).await?);
+        let Some(token) = mint(client, auth, access).await?.map(Arc::new) else { return Ok(None) };
         minted.insert(access.clone(), token.clone());
         Ok(Some(token.token.clone()))
     }
 }
 
-/// A token for this repository alone.
-async fn mint(client: &Client, auth: &AppAuth, access: &Access) -> Result<InstallationToken> {
+/// A token for this repository alone; `None` where the App is not installed.
+async fn mint(
+    client: &Client,
+    auth: &AppAuth,
+    access: &Access,
+) -> Result<Option<InstallationToken>> {
     let Access { owner, repo } = access;
-    let bearer = || {
-        let jwt = auth.generate_bearer_token();
-        jwt.map(|jwt| Some(format!("Bearer {jwt}")))
-            .map_err(|error| Fault::permanent(format!("the App's key cannot sign: {error}")))
-    };
     let path = format!("/repos/{owner}/{repo}/installation");
-    let found = client.send(owner, bearer()?, Call::get(&path)).await?;
-    let installation: Installation = found.json(&path)?;
+    let found = client.exchanged(owner, bearer(auth)?, &Call::get(&path)).await?;
+    if found.status == 404 {
+        return Ok(None);
+    }
+    let installation: Installation = classified(&path, found)?.json(&path)?;
     let path = format!("/app/installations/{}/access_tokens", installation.id);
     let body = json!({ "repositories": [repo] });
-    client.send(owner, bearer()?, Call::post(&path, body)).await?.json(&path)
+    client.send(owner, bearer(auth)?, Call::post(&path, body)).await?.json(&path).map(Some)
+}
+
+/// The Authorization header of the App itself.
+fn bearer(auth: &AppAuth) -> Result<Option<String>> {
+    let jwt = auth.generate_bearer_token();
+    jwt.map(|jwt| Some(format!("Bearer {jwt}")))
+        .map_err(|error| Fault::permanent(format!("the App's key cannot sign: {error}")))
 }
 
 /// The header that git sends for a token.

@@ -17,6 +17,7 @@ use super::{
     GithubOptions,
     auth::{Access, Identity},
     limits::{self, Pauses},
+    model::{AppInstallation, Repositories},
 };
 use crate::base::{
     Acquired, ExposeSecret, Fault, RateLimit, RateLimiter, Result, key_value::KeyValueStore,
@@ -25,14 +26,11 @@ use crate::base::{
 /// The version of the API that is asked for.
 const API_VERSION: &str = "2022-11-28";
 
-/// How long one request may take, its answer included.
-const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
-
-/// Writes of one account are this far apart: GitHub asks for a second.
-const WRITES_PER_SECOND: f64 = 1.0;
-
 /// The most that is read of one answer.
 const MAX_ANSWER_BYTES: usize = 64 * 1024 * 1024;
+
+/// Where GraphQL is asked.
+const GRAPHQL: &str = "/graphql";
 
 /// How much of a refusal's body is logged.
 const LOGGED_BYTES: usize = 2048;
@@ -74,32 +72,41 @@ pub(super) struct Call {
     method: http::Method,
     path: String,
     body: Option<Value>,
+    writes: bool,
 }
 
 impl Call {
     pub(super) fn get(path: impl Into<String>) -> Self {
-        Self { method: http::Method::GET, path: path.into(), body: None }
+        Self { method: http::Method::GET, path: path.into(), body: None, writes: false }
     }
 
     pub(super) fn post(path: impl Into<String>, body: Value) -> Self {
-        Self { method: http::Method::POST, path: path.into(), body: Some(body) }
+        Self { method: http::Method::POST, path: path.into(), body: Some(body), writes: true }
     }
 
     pub(super) fn put(path: impl Into<String>, body: Value) -> Self {
-        Self { method: http::Method::PUT, path: path.into(), body: Some(body) }
+        Self { method: http::Method::PUT, path: path.into(), body: Some(body), writes: true }
     }
 
     pub(super) fn patch(path: impl Into<String>, body: Value) -> Self {
-        Self { method: http::Method::PATCH, path: path.into(), body: Some(body) }
+        Self { method: http::Method::PATCH, path: path.into(), body: Some(body), writes: true }
     }
 
     pub(super) fn delete(path: impl Into<String>) -> Self {
-        Self { method: http::Method::DELETE, path: path.into(), body: None }
+        Self { method: http::Method::DELETE, path: path.into(), body: None, writes: true }
     }
 
-    fn writes(&self) -> bool {
-        self.method != http::Method::GET
+    fn named(&self) -> String {
+        format!("{} {}", self.method, self.path)
     }
+}
+
+/// In whose name a list is read.
+enum As<'a> {
+    /// Whoever may access the repository.
+    Whoever(&'a Access),
+    /// Who has this Authorization header, with the account whose limits count.
+    Bearer(&'a str, Option<String>),
 }
 
 /// GitHub's REST API. Cheap to clone.
@@ -109,7 +116,9 @@ pub(super) struct Client {
     base: Arc<str>,
     identity: Arc<Identity>,
     pauses: Pauses,
-    writes: RateLimiter,
+    /// None where writes need no room between them.
+    writes: Option<RateLimiter>,
+    timeout: Duration,
 }
 
 impl Client {
@@ -122,22 +131,31 @@ impl Client {
         let builder = Octocrab::builder().base_uri(base).map_err(|error| refuse(&error))?;
         let http = builder
             .set_connect_timeout(Some(Duration::from_secs(10)))
-            .set_read_timeout(Some(REQUEST_TIMEOUT))
+            .set_read_timeout(Some(options.timeout))
             .build()
             .map_err(|error| refuse(&error))?;
-        let limit = RateLimit { capacity: 1.0, per_second: WRITES_PER_SECOND };
+        let spaced = |interval: Duration| {
+            let limit = RateLimit { capacity: 1.0, per_second: 1.0 / interval.as_secs_f64() };
+            RateLimiter::new(store.clone(), "github-writes", limit)
+        };
         Ok(Self {
             http,
             base: base.into(),
             identity: Arc::new(Identity::of(options)?),
             pauses: Pauses::new(store.clone()),
-            writes: RateLimiter::new(store, "github-writes", limit),
+            writes: Some(options.write_interval).filter(|wait| !wait.is_zero()).map(spaced),
+            timeout: options.timeout,
         })
     }
 
-    /// Whether it acts for an App, which alone may write check runs.
-    pub(super) fn is_app(&self) -> bool {
-        matches!(*self.identity, Identity::App { .. })
+    /// The App it acts for, which alone may write check runs.
+    pub(super) fn app(&self) -> Option<u64> {
+        self.identity.app_id()
+    }
+
+    /// The App's id; none for anybody else.
+    pub(super) fn app_id(&self) -> Option<u64> {
+        self.identity.app_id()
     }
 
     /// The Authorization header that git needs for the repository.
@@ -152,15 +170,45 @@ impl Client {
     /// Transient for limits, timeouts and 5xx, outage when GitHub cannot be reached, permanent for
     /// other refusals; the message names the call and what GitHub said.
     pub(super) async fn call(&self, access: &Access, call: Call) -> Result<Answer> {
+        let named = call.named();
+        classified(&named, self.ask(access, call).await?)
+    }
+
+    /// The same, read as JSON; `None` where GitHub says that there is no such thing.
+    pub(super) async fn find<T: DeserializeOwned>(
+        &self,
+        access: &Access,
+        call: Call,
+    ) -> Result<Option<T>> {
+        let named = call.named();
+        match self.ask(access, call).await? {
+            gone if matches!(gone.status, 404 | 410) => Ok(None),
+            answer => classified(&named, answer)?.json(&named).map(Some),
+        }
+    }
+
+    /// Whether it may act on the repository at all: an App only where it is installed.
+    pub(super) async fn is_installed(&self, access: &Access) -> Result<bool> {
+        self.pauses.check(&access.owner).await?;
+        self.identity.is_installed(self, access).await
+    }
+
+    /// The account that it acts as; empty for nobody.
+    pub(super) async fn login(&self) -> Result<String> {
+        self.identity.login(self).await
+    }
+
+    /// Sends a request in the name of whoever may access the repository; any answer but a limit.
+    async fn ask(&self, access: &Access, call: Call) -> Result<Answer> {
         self.pauses.check(&access.owner).await?;
         let token = self.identity.token(self, access).await?;
-        if call.writes() {
-            while let Acquired::Wait(wait) = self.writes.acquire(&access.owner, 1.0).await? {
+        if let Some(writes) = self.writes.as_ref().filter(|_| call.writes) {
+            while let Acquired::Wait(wait) = writes.acquire(&access.owner, 1.0).await? {
                 sleep(wait).await;
             }
         }
         let bearer = token.map(|token| format!("Bearer {}", token.expose_secret()));
-        self.send(&access.owner, bearer, call).await
+        self.exchanged(&access.owner, bearer, &call).await
     }
 
     /// The same, its answer read as JSON.
@@ -169,18 +217,78 @@ impl Client {
         self.call(access, call).await?.json(&what)
     }
 
+    /// Asks GraphQL, which stands beside the REST API of an Enterprise Server, not below it; answers
+    /// the data.
+    ///
+    /// # Errors
+    /// As [`Self::call`]; permanent when the query is refused.
+    pub(super) async fn graphql(
+        &self,
+        access: &Access,
+        query: &str,
+        variables: Value,
+        writes: bool,
+    ) -> Result<Value> {
+        let body = serde_json::json!({ "query": query, "variables": variables });
+        let call = Call { writes, ..Call::post(GRAPHQL, body) };
+        let mut answer: Value = self.json(access, call).await?;
+        match answer["errors"][0]["message"].as_str() {
+            Some(why) => Err(Fault::permanent(format!("POST {GRAPHQL}: GitHub answered: {why}"))),
+            None => Ok(answer["data"].take()),
+        }
+    }
+
     /// Every page of a list, from a path without `per_page`.
     pub(super) async fn pages<T: DeserializeOwned>(
         &self,
         access: &Access,
         path: &str,
     ) -> Result<Vec<T>> {
+        let mut all = Vec::new();
+        for page in self.list(As::Whoever(access), path).await? {
+            all.extend(page.json::<Vec<T>>(path)?);
+        }
+        Ok(all)
+    }
+
+    /// The answer to a request of the App itself, read as JSON.
+    pub(super) async fn app_json<T: DeserializeOwned>(&self, call: Call) -> Result<T> {
+        let named = call.named();
+        self.send("", self.identity.app_bearer()?, call).await?.json(&named)
+    }
+
+    /// Every page of a list that the App itself reads.
+    pub(super) async fn app_pages<T: DeserializeOwned>(&self, path: &str) -> Result<Vec<T>> {
+        let mut all = Vec::new();
+        for page in self.list(As::Bearer("", self.identity.app_bearer()?), path).await? {
+            all.extend(page.json::<Vec<T>>(path)?);
+        }
+        Ok(all)
+    }
+
+    /// The names of an installation's repositories.
+    pub(super) async fn repositories_of(&self, of: &AppInstallation) -> Result<Vec<String>> {
+        let path = "/installation/repositories";
+        let bearer = self.identity.installation_bearer(self, of).await?;
+        let mut all = Vec::new();
+        for page in self.list(As::Bearer(&of.account.login, bearer), path).await? {
+            all.extend(page.json::<Repositories>(path)?.repositories);
+        }
+        Ok(all.into_iter().map(|repository| repository.full_name).collect())
+    }
+
+    /// The pages of a list, from a path without `per_page`.
+    async fn list(&self, by: As<'_>, path: &str) -> Result<Vec<Answer>> {
         let mark = if path.contains('?') { '&' } else { '?' };
         let (mut next, mut all) = (Some(format!("{path}{mark}per_page=100")), Vec::new());
         while let Some(path) = next {
-            let answer = self.call(access, Call::get(&path)).await?;
-            all.extend(answer.json::<Vec<T>>(&path)?);
+            let call = Call::get(&path);
+            let answer = match &by {
+                As::Whoever(access) => self.call(access, call).await?,
+                As::Bearer(account, bearer) => self.send(account, bearer.clone(), call).await?,
+            };
             next = answer.next().and_then(|url| self.below_base(url));
+            all.push(answer);
         }
         Ok(all)
     }
@@ -197,24 +305,34 @@ impl Client {
         authorization: Option<String>,
         call: Call,
     ) -> Result<Answer> {
-        let named = format!("{} {}", call.method, call.path);
-        let answer = timeout(REQUEST_TIMEOUT, self.exchange(authorization, &call))
+        classified(&call.named(), self.exchanged(account, authorization, &call).await?)
+    }
+
+    /// The same; any answer but a limit.
+    pub(super) async fn exchanged(
+        &self,
+        account: &str,
+        authorization: Option<String>,
+        call: &Call,
+    ) -> Result<Answer> {
+        let named = call.named();
+        let answer = timeout(self.timeout, self.exchange(authorization, call))
             .await
             .map_err(|_| Fault::timeout(format!("{named}: no answer from GitHub in time")))?
             .map_err(|why| Fault::outage(format!("{named}: GitHub cannot be reached: {why}")))?;
         metrics::counter!("verdict_github_requests_total", "status" => answer.status.to_string())
             .increment(1);
-        if (200..300).contains(&answer.status) {
-            return Ok(answer);
+        match limits::limited(&answer, jiff::Timestamp::now().as_second()) {
+            Some(limited) => Err(self.pauses.pause(account, limited).await?),
+            None => Ok(answer),
         }
-        Err(self.refused(account, &named, &answer).await?)
     }
 
     async fn exchange(&self, authorization: Option<String>, call: &Call) -> Result<Answer, String> {
         let text = |error: &dyn std::error::Error| causes(error);
         let mut request = http::Request::builder()
             .method(call.method.clone())
-            .uri(format!("{}{}", self.base, call.path))
+            .uri(format!("{}{}", self.base_of(call), call.path))
             .header("accept", "application/vnd.github+json")
             .header("x-github-api-version", API_VERSION);
         if let Some(authorization) = authorization {
@@ -232,29 +350,37 @@ impl Client {
         Ok(Answer { status: head.status.as_u16(), headers, body })
     }
 
-    /// What an answer that refuses means.
-    async fn refused(&self, account: &str, call: &str, answer: &Answer) -> Result<Fault> {
-        let seconds = jiff::Timestamp::now().as_second();
-        if let Some(limited) = limits::limited(answer, seconds) {
-            return self.pauses.pause(account, limited).await;
+    fn base_of(&self, call: &Call) -> &str {
+        match call.path.as_str() {
+            GRAPHQL => self.base.strip_suffix("/v3").unwrap_or(&self.base),
+            _ => &self.base,
         }
-        let shown = &answer.body[..answer.body.len().min(LOGGED_BYTES)];
-        let shown = String::from_utf8_lossy(shown);
-        let status = answer.status;
-        tracing::warn!(call, status, body = %shown, "GitHub refused");
-        let said: Option<Value> = serde_json::from_slice(&answer.body).ok();
-        let said = said.as_ref().and_then(|body| body["message"].as_str()).unwrap_or("no message");
-        let message = format!("{call}: GitHub answered {status}: {said}");
-        Ok(match status {
-            408 | 409 | 425 | 500.. => Fault::transient(message),
-            401 => Fault::permanent(format!("{message}; check the App's key or github.token")),
-            403 => Fault::permanent(match answer.header("x-accepted-github-permissions") {
-                Some(needed) => format!("{message}; this call needs {needed}"),
-                None => message,
-            }),
-            _ => Fault::permanent(message),
-        })
     }
+}
+
+/// An answer that is none of success becomes what it means.
+pub(super) fn classified(call: &str, answer: Answer) -> Result<Answer> {
+    if (200..300).contains(&answer.status) {
+        return Ok(answer);
+    }
+    let shown = &answer.body[..answer.body.len().min(LOGGED_BYTES)];
+    let shown = String::from_utf8_lossy(shown);
+    let status = answer.status;
+    tracing::warn!(call, status, body = %shown, "GitHub refused");
+    let said: Option<Value> = serde_json::from_slice(&answer.body).ok();
+    let said = said.as_ref().and_then(|body| body["message"].as_str()).unwrap_or("no message");
+    let message = format!("{call}: GitHub answered {status}: {said}");
+    Err(match status {
+        // All of GitHub is away: no attempt of a run is at fault.
+        503 => Fault::outage(message),
+        408 | 409 | 425 | 500.. => Fault::transient(message),
+        401 => Fault::permanent(format!("{message}; check the App's key or github.token")),
+        403 => Fault::permanent(match answer.header("x-accepted-github-permissions") {
+            Some(needed) => format!("{message}; this call needs {needed}"),
+            None => message,
+        }),
+        _ => Fault::permanent(message),
+    })
 }
 
 /// An error with all its causes, in one line.

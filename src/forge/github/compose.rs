@@ -1,12 +1,15 @@
 //! A review as GitHub takes it: one body within its limit, and comments on lines it shows.
+//!
+//! Whatever is written begins with a marker: an HTML comment that names what it is. Markers stand
+//! first, since cutting takes the end.
 
 use serde_json::{Value, json};
 
 use super::{lines::CommentableLines, place::PullPlace};
 use crate::forge::{Comment, Publication};
 
-/// The longest body of a review or a comment, in characters.
-const MAX_BODY_CHARS: usize = 65_536;
+/// The longest body of a review or a comment, and the longest summary of a check run, in characters.
+const MAX_BODY_CHARS: usize = 65_535;
 
 /// Reviews with about a hundred comments cause trouble; more than this is not read either.
 const MAX_COMMENTS: usize = 30;
@@ -14,34 +17,67 @@ const MAX_COMMENTS: usize = 30;
 /// What stands where a body was cut.
 const CUT: &str = "\n\n… cut: the rest does not fit into a comment.";
 
-/// A review, ready to be sent.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Composed {
-    /// Begins with the marker.
-    pub(super) body: String,
-    /// As the API takes them.
-    pub(super) comments: Vec<Value>,
+/// What is kept free for the words between findings and closing.
+const ROOM: usize = 500;
+
+/// The findings of a review, each in its place.
+#[derive(Debug, Default)]
+pub(super) struct Placement<'a> {
+    /// On lines that GitHub shows.
+    pub(super) inline: Vec<Inline<'a>>,
+    /// In the text.
+    pub(super) elsewhere: Vec<&'a Comment>,
 }
 
-/// What a body begins with: which head of which pull request it is about. First in the body, since
-/// cutting takes the end.
-pub(super) fn marker(host: &str, place: &PullPlace, head: &str) -> String {
-    let place = place.to_string().to_ascii_lowercase();
-    format!("<!-- verdict review of {host}/{place} at {head} -->\n")
+/// A comment on lines.
+#[derive(Debug)]
+pub(super) struct Inline<'a> {
+    pub(super) finding: &'a Comment,
+    /// As the API takes it.
+    pub(super) value: Value,
 }
 
-/// Puts every finding on its line where GitHub takes it, and into the body elsewhere.
-pub(super) fn compose(marker: &str, review: &Publication, lines: &CommentableLines) -> Composed {
-    let mut comments = Vec::new();
-    let mut body = format!("{marker}{}", review.opening);
-    for comment in &review.comments {
-        match inline(comment, lines).filter(|_| comments.len() < MAX_COMMENTS) {
-            Some(value) => comments.push(value),
-            None => body.push_str(&comment.in_summary),
+/// The name of a pull request on a server, in markers.
+pub(super) fn subject(host: &str, place: &PullPlace) -> String {
+    format!("{host}/{}", place.to_string().to_ascii_lowercase())
+}
+
+/// What the body of the review of a head begins with.
+pub(super) fn review_marker(subject: &str, head: &str) -> String {
+    format!("<!-- verdict review of {subject} at {head} -->\n")
+}
+
+/// What the body of a further review of a head begins with.
+pub(super) fn addition_marker(subject: &str, head: &str) -> String {
+    format!("<!-- verdict addition to the review of {subject} at {head} -->\n")
+}
+
+/// What the summary of a pull request begins with.
+pub(super) fn summary_marker(subject: &str) -> String {
+    format!("<!-- verdict summary of {subject} -->\n")
+}
+
+/// What the comment about a finding begins with.
+pub(super) fn finding_marker(fingerprint: &str) -> String {
+    format!("<!-- verdict finding {fingerprint} -->\n")
+}
+
+/// The fingerprint of the finding that a comment is about.
+pub(super) fn fingerprint_of(body: &str) -> Option<&str> {
+    let (fingerprint, _) = body.strip_prefix("<!-- verdict finding ")?.split_once(" -->")?;
+    Some(fingerprint)
+}
+
+/// Puts every finding on its line where GitHub takes it.
+pub(super) fn place<'a>(review: &'a Publication, lines: &CommentableLines) -> Placement<'a> {
+    let mut placed = Placement::default();
+    for finding in &review.comments {
+        match inline(finding, lines).filter(|_| placed.inline.len() < MAX_COMMENTS) {
+            Some(value) => placed.inline.push(Inline { finding, value }),
+            None => placed.elsewhere.push(finding),
         }
     }
-    body.push_str(&review.closing);
-    Composed { body: bounded(body), comments }
+    placed
 }
 
 /// The comment as the API takes it, if GitHub shows its lines.
@@ -54,7 +90,7 @@ fn inline(comment: &Comment, lines: &CommentableLines) -> Option<Value> {
         return None;
     }
     let side = if comment.on_base { "LEFT" } else { "RIGHT" };
-    let mut text = comment.body.clone();
+    let mut text = format!("{}{}", finding_marker(&comment.fingerprint), comment.body);
     let whole = comment.lines == Some((first, last)) && !comment.on_base;
     if let Some(replacement) = comment.suggestion.as_ref().filter(|_| whole) {
         text.push_str(&suggestion(replacement));
@@ -66,6 +102,29 @@ fn inline(comment: &Comment, lines: &CommentableLines) -> Option<Value> {
         value["start_side"] = side.into();
     }
     Some(value)
+}
+
+/// A body: what it begins with, as many findings as fit, and what it ends with.
+pub(super) fn body(opening: &str, findings: &[&Comment], closing: &str) -> String {
+    let mut text = opening.to_owned();
+    let room = MAX_BODY_CHARS.saturating_sub(closing.chars().count() + ROOM);
+    let mut used = text.chars().count();
+    let mut left_out = 0_usize;
+    for finding in findings {
+        let length = finding.in_summary.chars().count();
+        if used + length > room {
+            left_out += 1;
+            continue;
+        }
+        used += length;
+        text.push_str(&finding.in_summary);
+    }
+    if left_out > 0 {
+        let words = if left_out == 1 { "finding does" } else { "findings do" };
+        text.push_str(&format!("**And {left_out} more {words} not fit into a comment.**\n\n"));
+    }
+    text.push_str(closing);
+    bounded(text)
 }
 
 /// A committable suggestion. Its fence is longer than any run of backticks inside.
@@ -98,6 +157,30 @@ mod tests {
         let cut = bounded(text);
         assert!(cut.starts_with("<!-- marker -->\n") && cut.ends_with(CUT));
         assert!(cut.chars().count() <= MAX_BODY_CHARS);
+    }
+
+    #[test]
+    fn findings_that_do_not_fit_are_counted_and_the_closing_stays() {
+        let finding = Comment {
+            fingerprint: "0".repeat(16),
+            severity: "low",
+            title: String::new(),
+            text: String::new(),
+            path: "a.rs".to_owned(),
+            on_base: false,
+            lines: None,
+            body: String::new(),
+            in_summary: "𝒳".repeat(10_000),
+            suggestion: None,
+        };
+        let text = body("<!-- marker -->\n", &[&finding; 9], "the end");
+        assert!(
+            text.starts_with("<!-- marker -->\n") && text.ends_with("the end"),
+            "{}",
+            text.len()
+        );
+        assert!(text.contains("**And 3 more findings do not fit into a comment.**"));
+        assert!(text.chars().count() <= MAX_BODY_CHARS);
     }
 
     #[test]

@@ -1,105 +1,144 @@
-//! What a webhook asks for. Bodies are read leniently: only the fields used, any of which may be
-//! absent; what came with the event decides only which pull request to ask about.
+//! What a webhook asks for. What came with it decides only which pull request to ask about; the
+//! answer is about the pull request as it is now.
 
-use serde::{Deserialize, Serialize};
-
-use super::{GitHub, PullPlace};
+use super::{
+    GitHub, PullPlace,
+    body::{Body, Check},
+    check,
+    client::Call,
+    command, merge_group,
+    model::Pull,
+};
 use crate::{
-    base::{Fault, Result},
-    forge::{EventRequest, Locator, Selection},
+    base::Result,
+    forge::{EventRequest, Occasion, Proposal, ReviewRequest},
 };
 
-/// The fields of a webhook's body that are used. Written again, they are the trimmed body.
-#[derive(Debug, Default, Deserialize, Serialize)]
-#[serde(default)]
-struct Body {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    action: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    number: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pull_request: Option<PullRequest>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    repository: Option<Repository>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    installation: Option<Installation>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    changes: Option<Changes>,
-}
-
-#[derive(Debug, Default, Deserialize, Serialize)]
-#[serde(default)]
-struct PullRequest {
-    number: Option<u64>,
-}
-
-#[derive(Debug, Default, Deserialize, Serialize)]
-#[serde(default)]
-struct Repository {
-    full_name: Option<String>,
-}
-
-#[derive(Debug, Default, Deserialize, Serialize)]
-#[serde(default)]
-struct Installation {
-    id: Option<u64>,
-}
-
-/// What an `edited` event says has changed.
-#[derive(Debug, Default, Deserialize, Serialize)]
-#[serde(default)]
-struct Changes {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    base: Option<serde_json::Value>,
-}
-
-/// Actions of a `pull_request` event after which its head is to be reviewed.
-const REVIEWED: &[&str] = &["opened", "reopened", "synchronize", "ready_for_review"];
-
-/// The body with nothing but the fields that are used, for the queue.
-///
-/// # Errors
-/// When it is no JSON object of a known shape.
-pub fn trimmed(body: &[u8]) -> Result<Vec<u8>, serde_json::Error> {
-    serde_json::to_vec(&serde_json::from_slice::<Body>(body)?)
-}
+/// The button of a check run that asks for a review.
+pub(super) const REVIEW_BUTTON: &str = "review";
 
 /// What an event asks for, as the pull request is now.
 pub(super) async fn requested(github: &GitHub, name: &str, body: &[u8]) -> Result<EventRequest> {
+    let body = Body::read(body)?;
     let ignore = |reason: String| Ok(EventRequest::Ignore(reason));
-    if name != "pull_request" {
-        return ignore(format!("a `{name}` event asks for nothing"));
+    let (number, occasion) = match name {
+        "pull_request" => {
+            let place = body.place(body.pull_number())?;
+            if body.action() == "closed" {
+                return Ok(EventRequest::Cancel { subject: github.subject(&place) });
+            }
+            match occasion(github, &body).await? {
+                Ok(occasion) => (Some(place.number), Some(occasion)),
+                Err(reason) => return ignore(reason),
+            }
+        }
+        "issue_comment"
+            if body.issue.as_ref().is_some_and(|issue| issue.pull_request.is_none()) =>
+        {
+            return ignore("the comment is on an issue".to_owned());
+        }
+        "issue_comment" | "pull_request_review_comment" => (body.pull_number(), None),
+        "check_run" | "check_suite" => match again(&body, name) {
+            Ok(check) => match pull_of(github, &body, check).await? {
+                Some(number) => (Some(number), Some(Occasion::Asked)),
+                None => return ignore("the check is of no open pull request".to_owned()),
+            },
+            Err(reason) => return ignore(reason),
+        },
+        "merge_group" => return merge_group::copied(github, &body).await,
+        _ => return ignore(format!("a `{name}` event asks for nothing")),
+    };
+    let place = body.place(number)?;
+    if !github.client.is_installed(&github.access(&place)).await? {
+        return ignore(format!("the App is not installed on {}", place.repository()));
     }
-    let body: Body = serde_json::from_slice(body)
-        .map_err(|error| Fault::permanent(format!("the event cannot be read: {error}")))?;
-    let action = body.action.as_deref().unwrap_or_default();
-    let place = place_of(&body)?;
-    if action == "closed" {
-        return Ok(EventRequest::Cancel { subject: github.subject(&place) });
-    }
-    let moved = action == "edited" && body.changes.is_some_and(|changes| changes.base.is_some());
-    if !REVIEWED.contains(&action) && !moved {
-        return ignore(format!("nothing is reviewed after `{action}`"));
-    }
+    let locator = GitHub::locator(&place.to_string());
+    let occasion = match occasion {
+        Some(occasion) => occasion,
+        None => match command::requested(github, &body, &locator).await? {
+            Some(other) => return Ok(other),
+            None => Occasion::Asked,
+        },
+    };
     let pull = github.pull(&place).await?;
     if pull.state != "open" {
         return Ok(EventRequest::Cancel { subject: github.subject(&place) });
     }
-    if pull.draft {
-        return ignore(format!("{place} is a draft"));
-    }
-    if let Some(bot) = pull.user.filter(|user| user.kind.as_deref() == Some("Bot")) {
-        return ignore(format!("{place} was opened by the bot {}", bot.login));
-    }
-    let (forge, place) = (super::KIND.to_owned(), place.to_string());
-    Ok(EventRequest::Review(Locator { forge, place, selection: Selection::Default }))
+    let proposal = proposal(github, pull).await?;
+    Ok(EventRequest::Review(ReviewRequest { locator, occasion, proposal }))
 }
 
-fn place_of(body: &Body) -> Result<PullPlace> {
-    let number = body.number.or(body.pull_request.as_ref().and_then(|pull| pull.number));
-    let repository = body.repository.as_ref().and_then(|repository| repository.full_name.as_ref());
-    let (Some(number), Some(repository)) = (number, repository) else {
-        return Err(Fault::permanent("the event names no pull request of a repository"));
+/// Why a `pull_request` event asks for a review, or why it does not.
+async fn occasion(github: &GitHub, body: &Body) -> Result<Result<Occasion, String>> {
+    let moved = || body.changes.as_ref().is_some_and(|changes| changes.base.is_some());
+    Ok(Ok(match body.action() {
+        "opened" | "reopened" | "ready_for_review" => Occasion::Opened,
+        "edited" if moved() => Occasion::Opened,
+        "synchronize" => Occasion::Pushed,
+        "labeled" => {
+            let name = body.label.as_ref().and_then(|label| label.name.clone());
+            Occasion::Labelled(name.unwrap_or_default())
+        }
+        "review_requested" => {
+            let asked = body.requested_reviewer.as_ref().and_then(|user| user.login.as_deref());
+            match asked {
+                Some(login) if login.eq_ignore_ascii_case(&github.client.login().await?) => {
+                    Occasion::Asked
+                }
+                _ => return Ok(Err("the review of somebody else is asked for".to_owned())),
+            }
+        }
+        action => return Ok(Err(format!("nothing is reviewed after `{action}`"))),
+    }))
+}
+
+/// The check that is to be made again, or why it is not.
+fn again<'a>(body: &'a Body, name: &str) -> Result<&'a Check, String> {
+    let wanted = match body.action() {
+        "rerequested" => true,
+        "requested_action" => {
+            let button = body.requested_action.as_ref().and_then(|one| one.identifier.as_deref());
+            button == Some(REVIEW_BUTTON)
+        }
+        _ => false,
     };
-    super::place_of(&format!("{repository}#{number}"))
+    if !wanted {
+        return Err(format!("nothing is reviewed after a `{name}` is {}", body.action()));
+    }
+    match if name == "check_run" { &body.check_run } else { &body.check_suite } {
+        Some(run) if run.name.as_deref().is_none_or(|name| name == check::NAME) => Ok(run),
+        _ => Err("the check is another's".to_owned()),
+    }
+}
+
+/// The open pull request whose check it is: GitHub does not name those from forks.
+async fn pull_of(github: &GitHub, body: &Body, check: &Check) -> Result<Option<u64>> {
+    if let Some(number) = check.pull_requests.iter().find_map(|pull| pull.number) {
+        return Ok(Some(number));
+    }
+    let Some(head) = &check.head_sha else { return Ok(None) };
+    let place = body.place(Some(1))?;
+    let access = github.access(&place);
+    if !github.client.is_installed(&access).await? {
+        return Ok(None);
+    }
+    let PullPlace { owner, repo, .. } = &place;
+    let path = format!("/repos/{owner}/{repo}/commits/{head}/pulls");
+    let found: Option<Vec<Pull>> = github.client.find(&access, Call::get(path)).await?;
+    let mut found = found.into_iter().flatten();
+    Ok(found.find(|pull| pull.state == "open" && pull.head.sha == *head).map(|pull| pull.number))
+}
+
+async fn proposal(github: &GitHub, pull: Pull) -> Result<Proposal> {
+    let author = pull.user.as_ref().map(|user| user.login.clone()).unwrap_or_default();
+    let by_bot = pull.user.as_ref().is_some_and(|user| user.kind.as_deref() == Some("Bot"));
+    let login = github.client.login().await?;
+    Ok(Proposal {
+        own: !author.is_empty() && author.eq_ignore_ascii_case(&login),
+        author,
+        by_bot,
+        draft: pull.draft,
+        labels: pull.labels.into_iter().map(|label| label.name).collect(),
+        base_branch: pull.base.branch,
+    })
 }

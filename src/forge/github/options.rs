@@ -1,6 +1,6 @@
 //! Where GitHub is and who verdict is there.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
@@ -21,9 +21,22 @@ pub struct GithubOptions {
     pub token: Option<Secret>,
     /// Where fetched commits are kept; may be removed at any time. Unset: in the state folder.
     pub cache_path: Option<PathBuf>,
+    /// How often to look for deliveries that nobody took and open pull requests whose head has no
+    /// review; zero for never. Only an App can.
+    #[serde(with = "humantime_serde")]
+    pub repair_interval: Duration,
     /// What GitHub signs webhooks with. Several, separated by commas, while one replaces another.
     #[serde(skip_serializing)]
     pub webhook_secret: Option<Secret>,
+    /// How long a request may take, its answer included.
+    #[serde(with = "humantime_serde")]
+    pub timeout: Duration,
+    /// How far apart writes of one account are. GitHub asks for a second.
+    #[serde(with = "humantime_serde")]
+    pub write_interval: Duration,
+    /// How long after a lost answer a write may still land: so long is waited before looking for it.
+    #[serde(with = "humantime_serde")]
+    pub settle: Duration,
 }
 
 impl GithubOptions {
@@ -47,7 +60,11 @@ impl Default for GithubOptions {
             private_key_path: None,
             token: None,
             cache_path: None,
+            repair_interval: Duration::from_secs(15 * 60),
             webhook_secret: None,
+            timeout: Duration::from_secs(60),
+            write_interval: Duration::from_secs(1),
+            settle: Duration::from_secs(3),
         }
     }
 }

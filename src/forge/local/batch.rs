@@ -24,15 +24,14 @@ pub(super) async fn sizes(git: &Git, blobs: &[String]) -> Result<Vec<Option<u64>
         let read = async {
             let mut sizes = Vec::with_capacity(blobs.len());
             for _ in blobs {
-                sizes.push(header(&mut out).await?.map(|(_, size)| size));
+                sizes.push(header(git, &mut out).await?.map(|(_, size)| size));
             }
             Ok(sizes)
         };
         // Both ways at once: a full pipe on one side must not stop the other.
         let (fed, sizes) = tokio::join!(feed(input, blobs.to_vec()), read);
-        let sizes = sizes?;
+        let sizes = git.end_after(CHECK, running, sizes).await?;
         fed.map_err(|e| git.io(CHECK, &e))?;
-        git.end(CHECK, running).await?;
         Ok(sizes)
     };
     git.bounded(CHECK, work).await?
@@ -88,27 +87,29 @@ async fn read_all(git: &Git, wanted: Vec<String>, limit: u64) -> Result<HashMap<
         let read = async {
             let mut contents = HashMap::with_capacity(wanted.len());
             for blob in &wanted {
-                let content = match header(&mut out).await? {
+                let content = match header(git, &mut out).await? {
                     None => Content::Missing,
-                    Some((kind, size)) => body(&mut out, &kind, size, limit).await?,
+                    Some((kind, size)) => body(git, &mut out, (&kind, size), limit).await?,
                 };
                 contents.insert(blob.clone(), content);
             }
             Ok(contents)
         };
         let (fed, contents) = tokio::join!(feed(input, wanted.clone()), read);
-        let contents = contents?;
+        let contents = git.end_after(READ, running, contents).await?;
         fed.map_err(|e| git.io(READ, &e))?;
-        git.end(READ, running).await?;
         Ok(contents)
     };
     git.bounded(READ, work).await?
 }
 
 /// Reads `<id> <kind> <size>`, `None` for `<id> missing`.
-async fn header(out: &mut BufReader<ChildStdout>) -> Result<Option<(String, u64)>> {
+async fn header(git: &Git, out: &mut BufReader<ChildStdout>) -> Result<Option<(String, u64)>> {
     let mut line = String::new();
-    out.read_line(&mut line).await.map_err(|e| garbled(&e.to_string()))?;
+    out.read_line(&mut line).await.map_err(|e| git.io(READ, &e))?;
+    if !line.ends_with('\n') {
+        return Err(git.cut_short(READ, "it ended in the middle of its answer"));
+    }
     let mut words = line.split_whitespace();
     match (words.next(), words.next(), words.next()) {
         (Some(_), Some("missing"), None) => Ok(None),
@@ -121,17 +122,17 @@ async fn header(out: &mut BufReader<ChildStdout>) -> Result<Option<(String, u64)
 }
 
 async fn body(
+    git: &Git,
     out: &mut BufReader<ChildStdout>,
-    kind: &str,
-    size: u64,
+    (kind, size): (&str, u64),
     limit: u64,
 ) -> Result<Content> {
     if size > limit {
         return Err(garbled("an object changed its size"));
     }
     let mut bytes = vec![0; usize::try_from(size).unwrap_or(usize::MAX)];
-    out.read_exact(&mut bytes).await.map_err(|e| garbled(&e.to_string()))?;
-    out.read_u8().await.map_err(|e| garbled(&e.to_string()))?;
+    out.read_exact(&mut bytes).await.map_err(|e| git.io(READ, &e))?;
+    out.read_u8().await.map_err(|e| git.io(READ, &e))?;
     Ok(if kind == "blob" { text(bytes) } else { Content::Missing })
 }
 

@@ -3,8 +3,9 @@
 
 use std::{
     fmt,
+    os::unix::process::ExitStatusExt,
     path::{Path, PathBuf},
-    process::Stdio,
+    process::{ExitStatus, Stdio},
     time::Duration,
 };
 
@@ -15,7 +16,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::error::{GitError, Result};
+use super::error::{GitError, Result, names_the_machine, not_started};
 
 /// How git is run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,6 +82,8 @@ pub(super) struct Git {
     pub(super) literal_paths: bool,
     /// The object store, when the work tree and the index are to be left out of it.
     pub(super) apart: Option<PathBuf>,
+    /// The index in place of the repository's own.
+    pub(super) index: Option<PathBuf>,
     /// Whether HTTP may be spoken, and with which Authorization header.
     pub(super) network: Option<Network>,
 }
@@ -104,6 +107,7 @@ impl Git {
             repo: repo.to_owned(),
             literal_paths: true,
             apart: None,
+            index: None,
             network: None,
         }
     }
@@ -112,6 +116,11 @@ impl Git {
     pub(super) fn with_network(&self, authorization: Option<&str>) -> Self {
         let network = Network { authorization: authorization.map(str::to_owned) };
         Self { network: Some(network), ..self.clone() }
+    }
+
+    /// The same with another index file.
+    pub(super) fn with_index(&self, file: PathBuf) -> Self {
+        Self { index: Some(file), ..self.clone() }
     }
 
     /// The same repository without its work tree and index, so that no attributes checked out or
@@ -130,7 +139,7 @@ impl Git {
         if output.status.success() {
             return Ok(output.stdout);
         }
-        Err(self.failed(args, &output.stderr))
+        Err(self.failed(args, output.status, &output.stderr))
     }
 
     /// As [`Git::output`], trimmed; `None` when git says no, whatever the reason.
@@ -151,7 +160,11 @@ impl Git {
             let (child, mut out) = self.spawn(args, Stdio::null())?;
             let mut line = Vec::with_capacity(prefix);
             while read_line(&mut out, &mut line, prefix).await.map_err(|e| self.io(args, &e))? {
-                each(&line)?;
+                if let Err(error) = each(&line) {
+                    // A line cut in two by the end of the process reads like a wrong one.
+                    let _ = tokio::io::copy(&mut out, &mut tokio::io::sink()).await;
+                    return Err(self.end(args, child).await.err().unwrap_or(error));
+                }
             }
             self.end(args, child).await
         };
@@ -175,7 +188,24 @@ impl Git {
         if status.success() {
             return Ok(());
         }
-        Err(self.failed(args, &running.complaints.await.unwrap_or_default()))
+        Err(self.failed(args, status, &running.complaints.await.unwrap_or_default()))
+    }
+
+    /// The end of a process whose answer was `read`. Of an answer that is not whole the process says
+    /// why, if it knows.
+    pub(super) async fn end_after<T>(
+        &self,
+        args: &[&str],
+        running: Running,
+        read: Result<T>,
+    ) -> Result<T> {
+        match read {
+            Ok(whole) => self.end(args, running).await.map(|()| whole),
+            Err(error @ GitError::CutShort { .. }) => {
+                Err(self.end(args, running).await.err().unwrap_or(error))
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Gives `work` the time one process may take.
@@ -192,10 +222,14 @@ impl Git {
     }
 
     pub(super) fn io(&self, args: &[&str], error: &std::io::Error) -> GitError {
-        GitError::Git {
+        self.cut_short(args, error.to_string())
+    }
+
+    pub(super) fn cut_short(&self, args: &[&str], message: impl Into<String>) -> GitError {
+        GitError::CutShort {
             command: subcommand(args),
             repo: self.repo.clone(),
-            message: error.to_string(),
+            message: message.into(),
         }
     }
 
@@ -245,6 +279,9 @@ impl Git {
                     .arg(&refs)
             }
         };
+        if let Some(index) = &self.index {
+            command.env("GIT_INDEX_FILE", index);
+        }
         let http: &[&str] = if self.network.is_some() { NETWORK_OVERRIDES } else { &[] };
         for setting in OVERRIDES.iter().chain(http) {
             command.arg("-c").arg(setting);
@@ -261,21 +298,27 @@ impl Git {
     }
 
     fn start_error(&self, error: &std::io::Error) -> GitError {
-        GitError::GitMissing(format!("{}: {error}", self.options.program.display()))
+        not_started(&self.options.program, error)
     }
 
-    fn failed(&self, args: &[&str], stderr: &[u8]) -> GitError {
+    fn failed(&self, args: &[&str], status: ExitStatus, stderr: &[u8]) -> GitError {
+        if let Some(signal) = status.signal() {
+            return self.cut_short(args, format!("ended by signal {signal}"));
+        }
         let text = String::from_utf8_lossy(stderr);
         if text.contains("dubious ownership") {
             return GitError::Untrusted(self.repo.clone());
         }
+        if text.contains("cannot change to") && !self.repo.exists() {
+            return GitError::Gone(self.repo.clone());
+        }
         let said = text.lines().find(|l| !l.trim().is_empty()).unwrap_or("no message");
         let said = said.trim_start_matches("fatal: ").trim_start_matches("error: ");
-        GitError::Git {
-            command: subcommand(args),
-            repo: self.repo.clone(),
-            message: said.chars().take(300).collect(),
+        let message: String = said.chars().take(300).collect();
+        if names_the_machine(&text) {
+            return self.cut_short(args, message);
         }
+        GitError::Git { command: subcommand(args), repo: self.repo.clone(), message }
     }
 }
 

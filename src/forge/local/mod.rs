@@ -9,7 +9,9 @@
 //! |---|---|
 //! | `git.rs` | one hardened way to start the program |
 //! | `error.rs` | what can go wrong with it |
+//! | `places.rs` | the folders git reads of a repository |
 //! | `range.rs` | from what people write to two object ids |
+//! | `uncommitted.rs` | the index and the work tree as commits |
 //! | `changes.rs` | every changed path with its hunks |
 //! | `batch.rs` | contents by object id |
 //! | `fetch.rs` | two commits of a remote repository, and what differs between them |
@@ -19,7 +21,9 @@ mod changes;
 mod error;
 mod fetch;
 mod git;
+mod places;
 mod range;
+mod uncommitted;
 
 use std::{
     collections::HashSet,
@@ -79,17 +83,37 @@ impl LocalGit {
         range::resolve(&self.options, folder, selection).await
     }
 
-    fn check_allowed(&self, target: &Target) -> base::Result<()> {
+    /// Whether the allowed folder around this place is missing, or empty.
+    fn is_away(&self, place: &Path) -> bool {
+        let empty =
+            |folder: &PathBuf| folder.read_dir().map_or(true, |mut all| all.next().is_none());
+        self.allowed.iter().flatten().any(|folder| place.starts_with(folder) && empty(folder))
+    }
+
+    /// Refuses a repository of which anything lies outside of the allowed folders: its work tree, or
+    /// any folder that git reads objects, references or settings from. Links are followed.
+    async fn check_allowed(&self, target: &Target) -> base::Result<()> {
+        let Some(folders) = &self.allowed else { return Ok(()) };
+        let refused = |place: &Path| {
+            Fault::permanent(format!(
+                "jobs may not name `{}`, which is, or reads from, `{}`; allow its folder in \
+                 forge.local.allow",
+                target.repo,
+                place.display()
+            ))
+        };
         let repo = Path::new(&target.repo);
-        match &self.allowed {
-            Some(folders) if !folders.iter().any(|f| repo.starts_with(f)) => {
-                Err(Fault::permanent(format!(
-                    "jobs may not name `{}`; allow its folder in forge.local.allow",
-                    target.repo
-                )))
-            }
-            _ => Ok(()),
+        let is_allowed = |place: &Path| folders.iter().any(|folder| place.starts_with(folder));
+        if !is_allowed(repo) {
+            return Err(refused(repo));
         }
+        let git = Git::new(&self.options, repo);
+        for place in places::of(&git).await? {
+            if !is_allowed(&place) {
+                return Err(refused(&place));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -100,12 +124,35 @@ impl Forge for LocalGit {
     }
 
     async fn resolve(&self, locator: &Locator) -> base::Result<Resolved> {
-        let target = self.target(Path::new(&locator.place), &locator.selection).await?;
-        self.check_allowed(&target)?;
+        let place = Path::new(&locator.place);
+        let target = match self.target(place, &locator.selection).await {
+            // Which of both is at fault is told by the folder that holds it.
+            Err(GitError::NotARepository(_) | GitError::Gone(_)) if self.is_away(place) => {
+                self.check().await?;
+                return Err(GitError::Gone(place.to_owned()).into());
+            }
+            found => found?,
+        };
+        self.check_allowed(&target).await?;
         Ok(Resolved { target, subject: None, order: 0 })
     }
 
+    /// Whether git starts, and the folders that jobs may name are there.
+    async fn check(&self) -> base::Result<()> {
+        for folder in self.allowed.iter().flatten() {
+            if let Err(error) = tokio::fs::metadata(folder).await {
+                let folder = folder.display();
+                let why = format!("forge.local.allow: `{folder}`: {error}; is its volume mounted?");
+                return Err(Fault::outage(why));
+            }
+        }
+        Git::new(&self.options, Path::new("/")).output(&["version"]).await?;
+        Ok(())
+    }
+
     async fn open(&self, target: &Target) -> base::Result<Arc<dyn Change>> {
+        // Files may have changed since it was resolved.
+        self.check_allowed(target).await?;
         let git = Git::new(&self.options, Path::new(&target.repo));
         Ok(Arc::new(LocalChange { git, target: target.clone() }))
     }
@@ -134,6 +181,10 @@ impl LocalChange {
 
 #[async_trait]
 impl Change for LocalChange {
+    async fn description(&self) -> base::Result<Option<String>> {
+        Ok(Some(range::description(&self.git, &self.target).await?))
+    }
+
     async fn files(&self) -> base::Result<Vec<FileChange>> {
         Ok(changes::changes(&self.git, &self.target).await?)
     }

@@ -9,12 +9,16 @@
 //!
 //! An end left out is `HEAD`. A commit without a parent is compared with the empty tree.
 
-use std::path::{Path, PathBuf};
+use std::{
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
 
 use super::{
     KIND,
     error::{GitError, Result},
     git::{Git, GitOptions},
+    uncommitted,
 };
 use crate::forge::{Selection, Target};
 
@@ -33,6 +37,10 @@ pub(super) async fn resolve(
         Selection::Default => finder.default_range().await?,
         Selection::Range(text) => finder.written(text).await?,
         Selection::Ends { base, head } => finder.between(base, head, false).await?,
+        Selection::Staged => finder.uncommitted(uncommitted::index(&finder.git).await?).await?,
+        Selection::WorkTree => {
+            finder.uncommitted(uncommitted::work_tree(&finder.git).await?).await?
+        }
     };
     let repo = repo.to_string_lossy().into_owned();
     Ok(Target { forge: KIND.to_owned(), repo, base, head })
@@ -41,8 +49,20 @@ pub(super) async fn resolve(
 /// The canonical top of the work tree around `folder`, or the bare repository itself.
 async fn repository(options: &GitOptions, folder: &Path) -> Result<PathBuf> {
     let none = || GitError::NotARepository(folder.to_owned());
-    let folder = tokio::fs::canonicalize(folder).await.map_err(|_| none())?;
-    let git = Git::new(options, &folder);
+    let git = Git::new(options, folder);
+    let folder = match tokio::fs::canonicalize(folder).await {
+        Ok(folder) => folder,
+        Err(error) => {
+            return Err(match error.kind() {
+                ErrorKind::NotFound if is_unmounted(folder) => GitError::Gone(folder.to_owned()),
+                ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::PermissionDenied => {
+                    none()
+                }
+                _ => git.io(&["rev-parse"], &error),
+            });
+        }
+    };
+    let git = Git { repo: folder, ..git };
     let at = match git.output(&["rev-parse", "--is-bare-repository", "--absolute-git-dir"]).await {
         Ok(out) => String::from_utf8_lossy(&out).into_owned(),
         Err(GitError::Git { .. }) => return Err(none()),
@@ -54,6 +74,40 @@ async fn repository(options: &GitOptions, folder: &Path) -> Result<PathBuf> {
     }
     let top = git.ask(&["rev-parse", "--show-toplevel"]).await?.ok_or_else(none)?;
     tokio::fs::canonicalize(top).await.map_err(|_| none())
+}
+
+/// Whether the part of this missing path that is there is an empty folder: a place to mount a volume
+/// on, most likely.
+fn is_unmounted(path: &Path) -> bool {
+    let there = path.ancestors().find(|folder| folder.exists());
+    there.and_then(|folder| folder.read_dir().ok()).is_some_and(|mut files| files.next().is_none())
+}
+
+/// How many commits lie between the two ends. When the later one is checked out, its branch, too, and
+/// whether there are changes that are not committed.
+pub(super) async fn description(git: &Git, target: &Target) -> Result<String> {
+    let Target { base, head, .. } = target;
+    let from_start = [EMPTY_SHA1, EMPTY_SHA256].contains(&base.as_str());
+    let range = if from_start { head.clone() } else { format!("{base}..{head}") };
+    let count = ["rev-list", "--count", &range];
+    let current = ["rev-parse", "--verify", "--quiet", "HEAD"];
+    let branch = ["symbolic-ref", "--quiet", "--short", "HEAD"];
+    let (count, current, branch, uncommitted) =
+        tokio::join!(git.ask(&count), git.ask(&current), git.ask(&branch), uncommitted::any(git));
+    let mut text = match count?.as_deref() {
+        Some("1") | None => "1 commit".to_owned(),
+        Some(count) => format!("{count} commits"),
+    };
+    if current?.as_deref() != Some(head) {
+        return Ok(text);
+    }
+    if let Some(branch) = branch? {
+        text.push_str(&format!(", branch {branch}"));
+    }
+    if uncommitted.unwrap_or_default() {
+        text.push_str("; what is not committed is left out");
+    }
+    Ok(text)
 }
 
 struct Finder {
@@ -103,6 +157,19 @@ impl Finder {
             return Err(GitError::EmptyRange(why));
         }
         Ok((start, head_id))
+    }
+
+    /// The last commit, and a commit of `tree` on top of it.
+    async fn uncommitted(&self, tree: String) -> Result<(String, String)> {
+        let last = self.try_commit("HEAD").await?;
+        if let Some(last) = &last {
+            let its_tree = self.git.output(&["rev-parse", &format!("{last}^{{tree}}")]).await?;
+            if String::from_utf8_lossy(&its_tree).trim() == tree {
+                return Err(GitError::EmptyRange("nothing differs from the last commit".into()));
+            }
+        }
+        let head = uncommitted::commit(&self.git, &tree, last.as_deref()).await?;
+        Ok((last.unwrap_or_else(|| self.empty_tree(&head)), head))
     }
 
     async fn default_range(&self) -> Result<(String, String)> {

@@ -1,17 +1,27 @@
 //! Pull requests on a stateful fake of GitHub, reviewed by the real binary over HTTP.
 
+mod checks;
+mod demos;
+mod disturbed;
+mod examples;
+mod history;
+mod limits;
 mod publish;
+mod repair;
+mod summary;
+mod terminal;
+mod triggers;
 mod webhooks;
 
 use std::collections::BTreeMap;
 
-use fake_github::{FakeGitHub, Level, Limits, Permissions, PullRequest, Repository};
+use fake_github::{Check, FakeGitHub, Level, Limits, Permissions, PullRequest, Repository};
 use serde_json::json;
 
 use crate::{
     crash::fixture,
     review::support::Repo,
-    support::{Done, Machine},
+    support::{Done, Machine, eventually},
 };
 
 /// A pull request with something to find, and a machine that may review it.
@@ -38,15 +48,32 @@ impl Place {
         let repository = github.repository("octo/demo", repo.path());
         repository.collaborator("reviewer", fake_github::Role::Write);
         let pull = repository.open_pull("feature", "main");
-        let machine = Machine::new()
-            .set("github.url", &github.url())
-            .set("github.token", &github.token("reviewer"));
+        let machine = fast(&github).set("github.token", &github.token("reviewer"));
         Self { github, repository, pull, machine, repo }
     }
 
     /// The same, reviewed by an App.
     pub async fn with_app() -> Self {
         Self::new().await.reviewed_by_app()
+    }
+
+    /// The same of a file with so many findings, all of which are to be shown.
+    pub async fn with_app_and_findings(count: usize) -> Self {
+        let repo = Repo::new();
+        let settings = format!("[review]\nmax_findings = {count}\n");
+        repo.write(".verdict.toml", settings).write("a.js", "f();\n").commit("one");
+        let lines: String =
+            (0..count).map(|n| format!("function f{n}() {{ debugger; }}\n")).collect();
+        repo.write("a.js", lines).commit("two");
+        Self::of(repo).await.reviewed_by_app()
+    }
+
+    /// The same of a change about which there is nothing to say.
+    pub async fn with_app_and_nothing_to_say() -> Self {
+        let repo = Repo::new();
+        repo.write("a.py", "x = 1\n").commit("one");
+        repo.write("a.py", "x = 2\n").commit("two");
+        Self::of(repo).await.reviewed_by_app()
     }
 
     /// The same of a change that touches nothing anybody reads.
@@ -60,9 +87,7 @@ impl Place {
     fn reviewed_by_app(self) -> Self {
         let app = self.github.app("verdict", permissions(), &["pull_request"]);
         app.install("octo");
-        let machine = Machine::new()
-            .set("github.url", &self.github.url())
-            .set("github.app_id", &app.id().to_string());
+        let machine = fast(&self.github).set("github.app_id", &app.id().to_string());
         let key = machine.folder().join("app.pem");
         std::fs::write(&key, app.private_key()).unwrap();
         let machine = machine.set("github.private_key_path", &key.display().to_string());
@@ -77,10 +102,48 @@ impl Place {
         self.machine.run(&["run", "review", "--input", &file.display().to_string()])
     }
 
+    /// Asks the workers for a review.
+    pub fn enqueue(&self, fresh: &str) {
+        self.enqueue_pull(self.pull.number(), fresh);
+    }
+
+    /// The same of another pull request.
+    pub fn enqueue_pull(&self, number: u64, fresh: &str) {
+        let pull = format!("octo/demo#{number}");
+        let job = json!({ "workflow": "review", "input": { "github": pull, "fresh": fresh } });
+        let file = self.machine.text("job.json", job.to_string());
+        let done = self.machine.run(&["enqueue", &file]);
+        assert_eq!(done.code, Some(0), "{}", done.stderr);
+    }
+
+    /// Waits until a check run of the head has this title; answers all of them.
+    pub async fn check_shows(&self, title: &str) -> Vec<Check> {
+        eventually(title, async || {
+            let checks = self.pull.checks();
+            checks.iter().any(|check| check.title.as_deref() == Some(title)).then_some(checks)
+        })
+        .await
+    }
+
     /// A commit on the pull request's branch.
     pub fn push(&self, path: &str, text: &str) {
         self.repo.git(["checkout", "--quiet", "feature"]);
         self.repo.write(path, text).commit("more");
+        self.repository.update();
+    }
+
+    /// Another branch with the change, on GitHub too.
+    pub fn branch(&self, name: &str) {
+        self.repo.git(["branch", name, "feature"]);
+        self.repository.update();
+    }
+
+    /// The same commits on another base.
+    pub fn rebase(&self) {
+        self.repo.git(["checkout", "--quiet", "main"]);
+        self.repo.write("elsewhere.txt", "x\n").commit("on main");
+        self.repo.git(["checkout", "--quiet", "feature"]);
+        self.repo.git(["rebase", "--quiet", "main"]);
         self.repository.update();
     }
 
@@ -94,6 +157,17 @@ impl Place {
             .collect();
         assert!(refused.is_empty(), "{refused:?}");
     }
+}
+
+/// A machine that spaces no writes, waits little for lost answers, and tries again soon.
+fn fast(github: &FakeGitHub) -> Machine {
+    Machine::new()
+        .set("github.url", &github.url())
+        .set("github.write_interval", "0s")
+        // Only who tests it looks for what was missed.
+        .set("github.repair_interval", "0s")
+        .set("github.settle", "100ms")
+        .set("worker.backoff", "200ms")
 }
 
 /// What verdict's App asks for.

@@ -4,7 +4,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value, json};
 use sha2::Sha256;
 
-use super::Place;
+use super::{Place, fast};
 use crate::{
     server::{serve, stop},
     support::{Machine, eventually},
@@ -14,10 +14,10 @@ const SECRET: &str = "old secret, new secret";
 
 /// The machine of the place, which takes webhooks.
 fn receiving(place: Place) -> Place {
-    let machine = Machine::new()
-        .set("github.url", &place.github.url())
+    let machine = fast(&place.github)
         .set("github.token", &place.github.token("reviewer"))
-        .set("github.webhook_secret", SECRET);
+        .set("github.webhook_secret", SECRET)
+        .set("worker.quiet", "0s");
     Place { machine, ..place }
 }
 
@@ -34,10 +34,29 @@ async fn deliver(
     signature: Option<&str>,
     body: &str,
 ) -> (u16, Value) {
+    send(at, ("pull_request", delivery), signature, body).await
+}
+
+/// Any event, signed with `secret`.
+pub async fn deliver_event(
+    at: std::net::SocketAddr,
+    event: &str,
+    delivery: &str,
+    body: &str,
+) -> (u16, Value) {
+    send(at, (event, delivery), Some(&signed("secret", body)), body).await
+}
+
+async fn send(
+    at: std::net::SocketAddr,
+    (event, delivery): (&str, &str),
+    signature: Option<&str>,
+    body: &str,
+) -> (u16, Value) {
     let mut request = reqwest::Client::new()
         .post(format!("http://{at}/webhooks/github"))
         .header("content-type", "application/json")
-        .header("x-github-event", "pull_request")
+        .header("x-github-event", event)
         .header("x-github-delivery", delivery)
         .body(body.to_owned());
     if let Some(signature) = signature {

@@ -21,9 +21,11 @@ fn search(call: &mut Call<'_>) -> Answer {
         ));
     }
     let seen = call.world.repositories.values().filter(|found| call.who.sees(call.world, found.id));
-    let mut found: Vec<_> =
-        seen.filter(|found| query.split_whitespace().all(|term| fits(found, term))).collect();
+    let mut found: Vec<_> = seen
+        .filter(|found| groups(&query).iter().all(|any| any.iter().any(|term| fits(found, term))))
+        .collect();
     match call.request.query("sort") {
+        Some("updated") => found.sort_by_key(|found| std::cmp::Reverse(found.pushed_at)),
         Some("forks") => found.sort_by_key(|found| std::cmp::Reverse(found.about.forks)),
         _ => found.sort_by_key(|found| std::cmp::Reverse(found.about.stars)),
     }
@@ -43,6 +45,26 @@ fn search(call: &mut Call<'_>) -> Answer {
         json!({"total_count": count, "incomplete_results": false, "items": items}),
     );
     Ok(reply)
+}
+
+/// The terms, each with those that may stand for it: what `OR` stands between. A phrase in quotes is one.
+fn groups(query: &str) -> Vec<Vec<String>> {
+    let (mut groups, mut or, mut quoted) = (Vec::<Vec<String>>::new(), false, false);
+    let mut split = |c: char| {
+        quoted ^= c == '"';
+        c.is_whitespace() && !quoted
+    };
+    for term in query.split(&mut split).filter(|term| !term.is_empty()) {
+        match groups.last_mut() {
+            Some(_) if term == "OR" => or = true,
+            Some(last) if or => {
+                last.push(term.to_owned());
+                or = false;
+            }
+            _ => groups.push(vec![term.to_owned()]),
+        }
+    }
+    groups
 }
 
 fn fits(found: &Repository, term: &str) -> bool {

@@ -1,0 +1,74 @@
+//! What is not committed yet, as a commit: reviews know commits only. The commit belongs to no branch,
+//! the same content always makes the same one, and git removes it in time. Neither the index nor the
+//! work tree of the repository changes.
+//!
+//! Files of the work tree pass the filters that the user's git configuration names, as for
+//! `git status`: only a person at a terminal asks for this, no job can.
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use super::{
+    error::{GitError, Result},
+    git::Git,
+};
+
+/// The tree of what is staged.
+///
+/// # Errors
+/// While a merge has conflicts.
+pub(super) async fn index(git: &Git) -> Result<String> {
+    one_line(git, &["write-tree"]).await
+}
+
+/// The tree of the work tree: staged or not, known to git or not, but nothing it ignores.
+///
+/// # Errors
+/// When a file cannot be read.
+pub(super) async fn work_tree(git: &Git) -> Result<String> {
+    let index =
+        one_line(git, &["rev-parse", "--path-format=absolute", "--git-path", "index"]).await?;
+    let failed = |error| git.io(&["add"], &error);
+    let folder = tempfile::tempdir().map_err(failed)?;
+    let copy = folder.path().join("index");
+    match tokio::fs::copy(&index, &copy).await {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
+        _ => {}
+    }
+    let git = git.with_index(copy);
+    git.output(&["add", "--all", "--", "."]).await?;
+    one_line(&git, &["write-tree"]).await
+}
+
+/// A commit of `tree`. Its author and time are fixed, so that the same content is the same commit.
+pub(super) async fn commit(git: &Git, tree: &str, parent: Option<&str>) -> Result<String> {
+    let parent = parent.map(|id| format!("parent {id}\n")).unwrap_or_default();
+    let by = "verdict <verdict@localhost> 0 +0000";
+    let object = format!(
+        "tree {tree}\n{parent}author {by}\ncommitter {by}\n\nChanges that are not committed\n"
+    );
+    let args = ["hash-object", "-t", "commit", "-w", "--stdin"];
+    let (running, mut input, mut out) = git.converse(&args)?;
+    let work = async {
+        input.write_all(object.as_bytes()).await?;
+        drop(input);
+        let mut id = String::new();
+        out.read_to_string(&mut id).await.map(|_| id)
+    };
+    let id = git.bounded(&args, work).await?.map_err(|error| git.io(&args, &error))?;
+    git.end(&args, running).await?;
+    Ok(id.trim().to_owned())
+}
+
+/// Whether files that git knows differ from the last commit.
+pub(super) async fn any(git: &Git) -> Result<bool> {
+    let args = ["status", "--porcelain", "--untracked-files=no", "--ignore-submodules"];
+    Ok(!git.output(&args).await?.is_empty())
+}
+
+async fn one_line(git: &Git, args: &[&str]) -> Result<String> {
+    let out = git.output(args).await?;
+    match String::from_utf8_lossy(&out).trim() {
+        "" => Err(GitError::Garbled("an id", "it is empty".into())),
+        line => Ok(line.to_owned()),
+    }
+}
