@@ -3,10 +3,10 @@
 //!
 //! `cargo run --example fan_out`
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use verdict::graph::{Context, Dispatch, END, Execute, GraphBuilder, GraphError, State};
+use verdict::graph::prelude::*;
 
 #[derive(Debug, Clone, Serialize)]
 struct Lengths {
@@ -39,12 +39,13 @@ impl State for Lengths {
 
 type Ctx = Context<Lengths, ()>;
 
+/// The node that counts, and what it is sent: a word.
+const COUNT: Target<String> = Target::new("count");
+
 #[tokio::main]
 async fn main() -> Result<(), GraphError> {
     let mut graph = GraphBuilder::new();
-    graph.node("split", |_: Ctx| async { Ok(verdict::graph::Command::nothing()) });
-    graph.node("count", |ctx: Ctx| async move {
-        let word: String = ctx.input()?;
+    graph.task(COUNT, |_: Ctx, word| async move {
         let length = word.len();
         if length < 6 {
             // Long words are quick here: the order of ending is not that of sending.
@@ -56,14 +57,13 @@ async fn main() -> Result<(), GraphError> {
         let longest = ctx.state().lengths.iter().max_by_key(|(_, length)| *length);
         Ok(Update::Longest(longest.map(|(word, _)| word.clone()).unwrap_or_default()))
     });
-    graph.entry("split").edge("count", "compare").edge("compare", END);
-    graph.fan_out("split", ["count"], |state| {
-        state.text.split(' ').filter_map(|word| Dispatch::with("count", &word).ok()).collect()
+    graph.edge("count", "compare").edge("compare", END);
+    graph.fan_out(START, ["count"], |state| {
+        state.text.split(' ').map(|word| COUNT.dispatch(&word.to_owned())).collect()
     });
     let graph = graph.compile()?;
-
     let text = "a quick brown foxtrot".to_owned();
-    let ran = graph.run(text, Execute::new(graph.clone(), Arc::new(()))).await;
+    let ran = graph.run(text, graph.with(())).await;
     let ended: Vec<_> =
         ran.machine.history().iter().filter(|task| &*task.node == "count").collect();
     println!(

@@ -2,10 +2,8 @@
 //!
 //! `cargo run --example hello_graph`
 
-use std::sync::Arc;
-
 use serde::{Deserialize, Serialize};
-use verdict::graph::{Context, END, Execute, GraphBuilder, GraphError, State, Stop};
+use verdict::graph::prelude::*;
 
 /// What a run knows: words, in the order they were said.
 #[derive(Debug, Clone, Serialize)]
@@ -43,7 +41,7 @@ async fn main() -> Result<(), GraphError> {
     let graph = graph.compile()?;
 
     for name in ["world", "graph"] {
-        let ran = graph.run(name.to_owned(), Execute::new(graph.clone(), Arc::new(()))).await;
+        let ran = graph.run(name.to_owned(), graph.with(())).await;
         assert_eq!(ran.stop, Stop::Completed);
         let order: Vec<_> = ran.machine.history().iter().map(|task| &*task.node).collect();
         let words = ran.machine.state().map(|state| state.words.join(", "));

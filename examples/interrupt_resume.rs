@@ -3,21 +3,10 @@
 //!
 //! `cargo run --example interrupt_resume`
 
-use std::{path::Path, sync::Arc};
-
 use serde::{Deserialize, Serialize};
-use serde_json::value::to_raw_value;
-use verdict::{
-    base::{Clock, Fault},
-    checkpoint::SqliteStore,
-    db::{Sqlite, SqliteOptions},
-    graph::{
-        ClaimHow, Context, END, Execute, Graph, GraphBuilder, GraphError, NewSpec, Runtime, State,
-        Stop, store::Claimed,
-    },
-};
+use verdict::{checkpoint::SqliteStore, graph::prelude::*};
 
-#[derive(Debug, Clone, Serialize)]
+#[derive(Clone, Serialize)]
 struct Release(Vec<String>);
 
 #[derive(Serialize, Deserialize)]
@@ -36,7 +25,8 @@ impl State for Release {
     }
 }
 
-fn graph() -> Result<Graph<Release, ()>, GraphError> {
+#[tokio::main]
+async fn main() -> Result<(), Fault> {
     let mut graph = GraphBuilder::new();
     graph.node("build", |_| async { Ok(Done("built".to_owned())) });
     graph.node("approve", |ctx: Context<Release, ()>| async move {
@@ -44,35 +34,15 @@ fn graph() -> Result<Graph<Release, ()>, GraphError> {
         Ok(Done(format!("approved by {by}")))
     });
     graph.entry("build").edge("build", "approve").edge("approve", END);
-    graph.compile()
-}
-
-/// What one process does with the run: opens the file, claims, executes, is gone.
-async fn process(name: &str, file: &Path, answer: Option<&str>) -> Result<Stop, Fault> {
-    let db = Sqlite::open(file, SqliteOptions::default()).await;
-    let store = SqliteStore::new(db.map_err(|e| Fault::permanent(e.to_string()))?);
-    let runtime = Runtime::new(Arc::new(store), Clock::system(), name);
-    let graph = graph().map_err(|e| Fault::permanent(e.to_string()))?;
+    let graph = graph.compile()?;
+    let folder = tempfile::tempdir().map_err(|e| Fault::permanent(e.to_string()))?;
+    let file = folder.path().join("runs.db");
     let spec = NewSpec::new("release", 1, "v1.0".to_owned()).key("v1.0");
-    let id = runtime.open(&graph, spec).await?.head.id;
-    if let Some(answer) = answer {
-        let value = to_raw_value(answer).map_err(|e| Fault::permanent(e.to_string()))?;
-        runtime.resume(&id, "2.0.by", &value).await?;
-    }
-    let Claimed::Yours(lease, _) = runtime.claim(&id, ClaimHow::default()).await? else {
-        return Err(Fault::transient("somebody else has it"));
-    };
-    let ran = runtime.execute(Execute::new(graph, Arc::new(())), lease).await?;
-    let asks = ran.machine.interrupts().iter().map(|open| format!("{} {}", open.id, open.request));
-    println!("{name}: {:?} {}", ran.machine.state().map(|s| &s.0), asks.collect::<String>());
-    Ok(ran.stop)
-}
-
-#[tokio::main]
-async fn main() -> Result<(), Fault> {
-    let folder = std::env::temp_dir().join(format!("verdict-example-{}", std::process::id()));
-    let file = folder.join("runs.db");
-    println!("{:?}", process("monday", &file, None).await?);
-    println!("{:?}", process("friday", &file, Some("ann")).await?);
-    std::fs::remove_dir_all(folder).map_err(|e| Fault::permanent(e.to_string()))
+    let asked = Runtime::on(SqliteStore::open(&file).await?).run(spec, graph.with(())).await?;
+    println!("monday: {} {}", asked.stop, asked.machine.interrupts()[0].request);
+    let friday = Runtime::on(SqliteStore::open(&file).await?);
+    let ran = friday.answer(&asked.run, "by", &"ann", graph.with(())).await?;
+    assert_eq!(ran.completed()?.0, ["v1.0", "built", "approved by ann"]);
+    println!("friday: {}", ran.stop);
+    Ok(())
 }

@@ -17,6 +17,7 @@ use verdict::{
     forge::diff::{FilePatch, Hunk, PatchParser, new_to_old, old_to_new},
     workflows::review::{
         judge::{self, Placed},
+        past::Past,
         settings::Settings,
     },
 };
@@ -192,12 +193,13 @@ fn anchored(rng: &mut Rng, hunks: &[Hunk], old: &[u8], new: &[u8]) {
     }
     let texts = HashMap::from([("a".to_owned(), new.clone().into_owned())]);
     let settings = Settings { max_findings: usize::MAX, ..Settings::default() };
-    let (kept, left_out) = judge::select(Placed::of(right.clone(), &texts), &settings);
+    let (kept, left_out) =
+        judge::select(Placed::of(right.clone(), &texts), &settings, &Past::default());
     assert_eq!((kept.len() + left_out.merged, left_out.unanchored), (right.len(), 0));
     // From memory of the base, lines off by what the change moved, or by anything.
     let off =
         (1..=base.count()).map(|n| finding(rng.u32(..=n + 60), base.get(n).expect("it is there")));
-    let (moved, _) = judge::select(Placed::of(off.collect(), &texts), &settings);
+    let (moved, _) = judge::select(Placed::of(off.collect(), &texts), &settings, &Past::default());
     for kept in kept.iter().chain(&moved).filter(|finding| !finding.is_whole_file()) {
         let line = head.get(kept.start_line).expect("a finding stands on a line there is");
         assert_eq!(line.trim(), kept.quote.trim());

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use verdict::{
     config::{QueueUrl, Settings, StoreUrl, known_keys},
-    graph::{Meta, Record, RunMachine, State, store::StoredRecord},
+    graph::{HistoryEntry, Record, RunMachine, State, store::StoredRecord},
     queue::{Decoded, Message, decode},
 };
 
@@ -97,7 +97,8 @@ pub fn records(bytes: &[u8]) {
             let again = record.encode(compress).expect("what was read can be written");
             let back = Record::<Json>::decode(seq, &again).expect("what was written can be read");
             assert_eq!(back.meta, record.meta);
-            assert_eq!(Meta::decode(seq, &again).expect("so can its meta"), (back.at, back.meta));
+            let entry = HistoryEntry::decode(seq, &again).expect("so can its meta");
+            assert_eq!((entry.at, entry.path, entry.meta), (back.at, back.path, back.meta));
         }
         log.push(record);
     }

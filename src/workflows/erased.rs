@@ -10,8 +10,8 @@ use crate::{
     base::{Fault, Result, Timestamp},
     graph::{
         Control, Drawing, EndedExecution, Envelope, Events, Execute, Failure, Graph, GraphError,
-        Head, LeasedRun, NewSpec, OpenedRun, ReopenFrom, RunId, Runtime, State, Stop, Timings,
-        redact, store::Letter, testing::Faults,
+        Head, LeasedRun, NewSpec, OpenedRun, ReopenFrom, RunId, RunInfo, RunStatus, Runtime, State,
+        StepRef, Stop, Timings, redact, store::Letter, testing::Faults,
     },
 };
 
@@ -189,6 +189,12 @@ pub trait AnyWorkflow: Send + Sync + 'static {
     /// If there is no such run, or its log cannot be read.
     async fn inspect(&self, runtime: &Runtime, run: &RunId) -> Result<Inspected>;
 
+    /// See [`Workflow::show`].
+    ///
+    /// # Errors
+    /// As there, and if the run cannot be read.
+    async fn show(&self, runtime: &Runtime, run: &RunId, stands: (RunStatus, &str)) -> Result<()>;
+
     /// The state after a step, as JSON, sensitive fields redacted.
     ///
     /// # Errors
@@ -202,8 +208,13 @@ pub trait AnyWorkflow: Send + Sync + 'static {
     ///
     /// # Errors
     /// If there is no such run or step.
-    async fn fork(&self, runtime: &Runtime, run: &RunId, step: u32, publish: bool)
-    -> Result<RunId>;
+    async fn fork(
+        &self,
+        runtime: &Runtime,
+        run: &RunId,
+        step: StepRef,
+        publish: bool,
+    ) -> Result<RunId>;
 }
 
 /// A workflow with its graph compiled and its dependencies at hand.
@@ -259,10 +270,10 @@ impl<W: Workflow> AnyWorkflow for Bound<W> {
         Ok(match W::admit(&self.deps, event).await? {
             Admission::Cancel { subject } => Admission::Cancel { subject },
             Admission::Ignore { reason } => Admission::Ignore { reason },
-            Admission::Start(Start { key, subject, order, input }) => {
+            Admission::Start(Start { key, subject, order, settles, input }) => {
                 let input = serde_json::value::to_raw_value(&input)
                     .map_err(|e| Fault::permanent(format!("the input has no JSON form: {e}")))?;
-                Admission::Start(Start { key, subject, order, input: input.into() })
+                Admission::Start(Start { key, subject, order, settles, input: input.into() })
             }
         })
     }
@@ -306,7 +317,7 @@ impl<W: Workflow> AnyWorkflow for Bound<W> {
 
     async fn inspect(&self, runtime: &Runtime, run: &RunId) -> Result<Inspected> {
         let (head, machine) = runtime.inspect::<W::State>(run).await?;
-        let hide = |value: Value| redact(value, W::State::SENSITIVE);
+        let hide = |value: Value| redact(value, self.graph.sensitive());
         let state = machine.state().and_then(|state| serde_json::to_value(&**state).ok());
         let asked = machine.interrupts().iter().map(|open| Asked {
             id: open.id.clone(),
@@ -336,6 +347,18 @@ impl<W: Workflow> AnyWorkflow for Bound<W> {
         })
     }
 
+    async fn show(&self, runtime: &Runtime, run: &RunId, stands: (RunStatus, &str)) -> Result<()> {
+        let (head, machine) = runtime.inspect::<W::State>(run).await?;
+        let Some(state) = machine.state() else { return Ok(()) };
+        let run = RunInfo {
+            id: run.clone(),
+            workflow: head.workflow.as_str().into(),
+            forked: machine.forked().cloned(),
+            reopened: machine.reopened(),
+        };
+        W::show(&self.deps, &run, state, stands).await
+    }
+
     async fn checkpoint(&self, runtime: &Runtime, run: &RunId, step: u32) -> Result<Value> {
         let state = runtime.checkpoint::<W::State>(run, step).await?;
         let state = serde_json::to_value(&*state).unwrap_or_default();
@@ -350,7 +373,7 @@ impl<W: Workflow> AnyWorkflow for Bound<W> {
         &self,
         runtime: &Runtime,
         run: &RunId,
-        step: u32,
+        step: StepRef,
         publish: bool,
     ) -> Result<RunId> {
         runtime.fork::<<W::State as State>::Update>(run, step, publish).await

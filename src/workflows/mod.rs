@@ -5,22 +5,35 @@
 //! [`AnyWorkflow`], which [`Bound`] makes of any workflow and its dependencies.
 //!
 //! To add one: a folder here with its `Workflow`, and a line where the composition root fills the
-//! [`Registry`].
+//! [`Registry`]. What several of them do alike stands beside the folders: `ask` (a model or a person
+//! is asked), `message` (conversations), [`InProcess`] (a run for a program that embeds a workflow).
 //!
 //! [`admit`]: Workflow::admit
 
+mod ask;
+pub mod delivery;
 mod erased;
+mod in_process;
+mod message;
+pub mod orchestrator;
 pub mod review;
+pub mod search;
+pub mod writing;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
+use serde::{Deserialize, Deserializer, de::Unexpected};
 use serde_json::value::RawValue;
 
-pub use self::erased::{AnyEndedExecution, AnyWorkflow, Asked, Bound, Inspected, Options};
+pub use self::{
+    erased::{AnyEndedExecution, AnyWorkflow, Asked, Bound, Inspected, Options},
+    in_process::{InProcess, Running},
+    message::Message,
+};
 use crate::{
     base::{Fault, Result, invalid_input},
-    graph::{Graph, GraphError, State},
+    graph::{Graph, GraphError, RunInfo, RunStatus, State},
 };
 
 /// What came off the queue, or from the command line.
@@ -66,10 +79,14 @@ pub enum Admission<I> {
 pub struct Start<I> {
     /// One key, one run.
     pub key: String,
-    /// What it is about: a newer run about the same supersedes it.
+    /// What it is about: a newer run about the same supersedes it. In `GROUP#NAME` the group is what
+    /// `worker.per_repository` counts.
     pub subject: Option<String>,
     /// Its place among the runs about its subject.
     pub order: i64,
+    /// Whether more events of this kind may follow soon, each of which supersedes it: it then starts
+    /// after the quiet time (`worker.quiet`).
+    pub settles: bool,
     /// What it starts from.
     pub input: I,
 }
@@ -106,14 +123,48 @@ pub trait Workflow: Send + Sync + 'static {
         None
     }
 
-    /// What the event comes to. May be asked again about the same event, at any time.
+    /// What the event comes to. May be asked again about the same event, at any time. As it stands
+    /// here, a job's input is what the run starts from, and its key the run's.
     ///
     /// # Errors
     /// Transient if asking again may help.
     async fn admit(
         deps: &Self::Deps,
         event: &Event,
-    ) -> Result<Admission<<Self::State as State>::Input>>;
+    ) -> Result<Admission<<Self::State as State>::Input>> {
+        let _ = deps;
+        match event {
+            Event::Job { input, key } => {
+                let input = read_input(Self::NAME, input)?;
+                Ok(Admission::Start(Start {
+                    key: key.clone(),
+                    subject: None,
+                    order: 0,
+                    settles: false,
+                    input,
+                }))
+            }
+            Event::Webhook { event, .. } => {
+                let reason =
+                    format!("workflow `{}` starts from jobs, not from `{event}`", Self::NAME);
+                Ok(Admission::Ignore { reason })
+            }
+        }
+    }
+
+    /// Shows, to whoever watches from outside, where a run stands that its own nodes cannot tell of:
+    /// it waits, or it ended before its last node, for this reason. Idempotent.
+    ///
+    /// # Errors
+    /// Transient if showing it again may help.
+    async fn show(
+        _deps: &Self::Deps,
+        _run: &RunInfo,
+        _state: &Self::State,
+        _stands: (RunStatus, &str),
+    ) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// The longest explanation taken over from the JSON parser, in characters.
@@ -129,6 +180,16 @@ pub fn read_input<I: serde::de::DeserializeOwned>(workflow: &str, input: &RawVal
         let why: String = invalid_input(&error).chars().take(LONGEST).collect();
         Fault::permanent(format!("the input does not fit workflow `{workflow}`: {why}"))
     })
+}
+
+/// A text of an input, which may not be blank.
+fn non_blank<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let text = String::deserialize(from)?;
+    if text.trim().is_empty() {
+        let blank = Unexpected::Other("a blank text");
+        return Err(serde::de::Error::invalid_value(blank, &"some words"));
+    }
+    Ok(text)
 }
 
 /// The workflows of this process, by name. Cheap to clone.

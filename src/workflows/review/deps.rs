@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use super::reader::{ChangeReader, Limits, Readers};
+use super::{
+    models::Models,
+    reader::{ChangeReader, Limits, Readers},
+};
 use crate::{
     base::Result,
     forge::{Forges, Target},
@@ -15,6 +18,8 @@ pub struct ReviewDeps {
     pub forges: Forges,
     /// How much is read.
     pub limits: Limits,
+    /// What agents ask beside their analysis, where one is configured.
+    pub models: Option<Models>,
     readers: Readers,
 }
 
@@ -24,7 +29,15 @@ impl ReviewDeps {
     /// # Errors
     /// None at present: rules are compiled when a text first needs them.
     pub fn new(forges: impl Into<Forges>, limits: Limits) -> Result<Self> {
-        Ok(Self { forges: forges.into(), readers: Readers::new(limits.clone()), limits })
+        let readers = Readers::new(limits.clone());
+        Ok(Self { forges: forges.into(), readers, limits, models: None })
+    }
+
+    /// The same, asking these models.
+    #[must_use]
+    pub fn with_models(mut self, models: Option<Models>) -> Self {
+        self.models = models;
+        self
     }
 
     /// The reader of a change, the same for everybody who asks in this process.

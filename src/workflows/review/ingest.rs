@@ -2,19 +2,22 @@
 //! It masks every text that will be read; the only findings it makes are about secrets, about the
 //! settings themselves, and about files as a whole. The analysis is the agents' own.
 
+use std::collections::HashMap;
+
 use super::{
     agents::Agent,
     deps::ReviewDeps,
+    models::estimated_tokens,
     own_rules::{self, OwnRule},
     plan::{Chunk, Plan},
     reader::{ChangeReader, facts, keep_first},
     settings::{self, Settings, diagnostic},
-    state::{Ingested, ReviewFile},
+    state::{Ingested, ReviewFile, ReviewState},
 };
 use crate::{
-    analysis::{self, Finding, assign_fingerprints, checks, globs, sides},
+    analysis::{self, BAD_SETTINGS, Finding, assign_fingerprints, checks, globs, sides},
     base::{Fault, Result},
-    forge::{COMPARED_BYTES, Change, Content, EntryKind, FileChange, Status, Target},
+    forge::{COMPARED_BYTES, Change, Content, EntryKind, FileChange, Forges, Status, Target},
 };
 
 /// Settings larger than this are not read.
@@ -25,11 +28,18 @@ const MAX_SETTINGS_BYTES: u64 = 256 * 1024;
 ///
 /// # Errors
 /// When the forge does not answer, or what was asked for is not there.
-pub async fn ingest(deps: &ReviewDeps, agents: &[&dyn Agent], target: &Target) -> Result<Ingested> {
-    let reader = deps.open(target).await?;
-    let (settings, rules, mut findings) = read_settings(reader.change(), agents).await?;
+pub async fn ingest(
+    deps: &ReviewDeps,
+    agents: &[&dyn Agent],
+    state: &ReviewState,
+) -> Result<Ingested> {
+    let reader = deps.open(&state.target).await?;
+    let (mut settings, rules, mut findings) =
+        read_settings(&deps.forges, &state.target, reader.change(), agents).await?;
+    state.overrides.apply(&mut settings);
     let mut files = plan_files(reader.change().files().await?, &settings)?;
-    findings.extend(read_heads(&reader, &settings, &mut files).await?);
+    let mut tokens = deps.models.as_ref().map(|_| HashMap::new());
+    findings.extend(read_heads(&reader, &settings, &mut files, &mut tokens).await?);
     assign_fingerprints(&mut findings);
     let chunks = |agent: &&dyn Agent| {
         let off = !settings.wants(agent.id());
@@ -37,15 +47,22 @@ pub async fn ingest(deps: &ReviewDeps, agents: &[&dyn Agent], target: &Target) -
         (agent.id().to_owned(), chunks)
     };
     let plan = Plan(agents.iter().map(chunks).collect());
-    Ok(Ingested { settings, rules, files, findings, plan })
+    let models = match deps.models.as_ref().zip(tokens) {
+        Some((models, tokens)) => {
+            models.plan(agents.iter().map(|agent| agent.id()), &settings, (&files, &tokens))
+        }
+        None => Vec::new(),
+    };
+    Ok(Ingested { settings, rules, files, findings, plan, models })
 }
 
 /// Reads and masks every text once: marks those not worth analysing, and finds what can be said
-/// about files as a whole.
+/// about files as a whole. Where models are asked, `tokens` is told about how much they would be shown of each.
 async fn read_heads(
     reader: &ChangeReader,
     settings: &Settings,
     files: &mut [ReviewFile],
+    tokens: &mut Option<HashMap<String, u64>>,
 ) -> Result<Vec<Finding>> {
     let paths = settings.paths().map_err(Fault::permanent)?;
     let (mut findings, mut kept) = (Vec::new(), Default::default());
@@ -66,6 +83,9 @@ async fn read_heads(
             let mut beyond = 0_u64;
             keep_first(&mut secrets, &mut kept, |_| beyond += 1);
             findings.append(&mut secrets);
+            if let (Some(tokens), Some(text)) = (tokens.as_mut(), &head.text) {
+                tokens.insert(file.change.path.clone(), estimated_tokens(&file.change, text));
+            }
             if head.text.is_some() {
                 findings.extend(whole(&file.change, head.text.as_deref()));
             }
@@ -77,15 +97,20 @@ async fn read_heads(
     Ok(findings)
 }
 
-/// What the base side says about reviews: what cannot be used becomes a finding, and the defaults
-/// hold in its place.
+/// What the base side says about reviews, or else the owner of the repository: what cannot be used
+/// becomes a finding, and the defaults hold in its place.
 async fn read_settings(
+    forges: &Forges,
+    target: &Target,
     change: &dyn Change,
     agents: &[&dyn Agent],
 ) -> Result<(Settings, Vec<OwnRule>, Vec<Finding>)> {
     let (rules, mut findings) = own_rules::read(change).await?;
     let text = match change.base_file(settings::FILE, MAX_SETTINGS_BYTES).await? {
-        None => return Ok((Settings::default(), rules, findings)),
+        None => match forges.owner_text(&target.forge, &target.repo, settings::FILE).await? {
+            None => return Ok((Settings::default(), rules, findings)),
+            Some(text) => Ok(text),
+        },
         Some(Content::Text { text, .. }) => Ok(text),
         Some(_) => {
             Err(settings::Problem { line: 0, cause: "it is not a text of reasonable size".into() })
@@ -109,8 +134,7 @@ async fn read_settings(
 }
 
 fn bad_settings(problem: &settings::Problem, after: &str) -> Finding {
-    let title = "The repository's review settings cannot be used";
-    diagnostic("bad-settings", settings::FILE, title, problem.line, &problem.cause, after)
+    diagnostic(&BAD_SETTINGS, settings::FILE, problem.line, &problem.cause, after)
 }
 
 /// Decides for each path whether its text is worth reading, by what is known without it.

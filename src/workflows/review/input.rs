@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error, ser::SerializeMap};
 use serde_json::{Map, Value};
 
+use super::overrides::Overrides;
 use crate::{
+    analysis,
     base::Result,
     forge::{Forges, Locator, Resolved, Selection, Target},
 };
@@ -16,7 +18,8 @@ const LOCAL: &str = "local";
 /// A review job's input: `{"repo": FOLDER, "base": REV, "head": REV}` for a repository on this
 /// machine, `{FORGE: PLACE}` for a change that a forge has a name for, as
 /// `{"github": "owner/repo#7"}`. With `"fresh": WORD` it is reviewed apart from reviews of the same
-/// commits with another word or none.
+/// commits with another word or none. What `"settings": {…}` says counts more than the repository's
+/// `.verdict.toml`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReviewInput {
     /// What to review.
@@ -24,6 +27,8 @@ pub struct ReviewInput {
     /// Sets this review apart from others of the same commits; without it, asking again finds the
     /// review there is.
     pub fresh: Option<String>,
+    /// What counts more than the repository's settings.
+    pub settings: Overrides,
 }
 
 /// The form of a local input.
@@ -35,27 +40,35 @@ struct Revisions {
     head: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     fresh: Option<String>,
+    #[serde(default, skip_serializing_if = "Overrides::is_empty")]
+    settings: Overrides,
 }
+
+/// What an input may say beside what to review.
+const OPTIONS: [&str; 2] = ["fresh", "settings"];
 
 impl<'de> Deserialize<'de> for ReviewInput {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let mut fields = Map::<String, Value>::deserialize(from)?;
-        let mut names = fields.keys().filter(|name| *name != "fresh");
+        let mut names = fields.keys().filter(|name| !OPTIONS.contains(&name.as_str()));
         let only = names.next().filter(|_| names.next().is_none()).cloned();
         match only {
             Some(forge) if !["repo", "base", "head"].contains(&forge.as_str()) => {
                 let mut field = |name: &str| fields.remove(name).unwrap_or_default();
                 let place = String::deserialize(field(&forge)).map_err(D::Error::custom)?;
                 let fresh = Option::deserialize(field("fresh")).map_err(D::Error::custom)?;
+                let settings = fields.remove("settings").map(Overrides::deserialize);
+                let settings = settings.transpose().map_err(D::Error::custom)?.unwrap_or_default();
                 let locator = Locator { forge, place, selection: Selection::Default };
-                Ok(Self { locator, fresh })
+                Ok(Self { locator, fresh, settings })
             }
             _ => {
                 let local = Revisions::deserialize(Value::Object(fields));
-                let Revisions { repo, base, head, fresh } = local.map_err(D::Error::custom)?;
+                let Revisions { repo, base, head, fresh, settings } =
+                    local.map_err(D::Error::custom)?;
                 let selection = Selection::Ends { base, head };
                 let locator = Locator { forge: LOCAL.to_owned(), place: repo, selection };
-                Ok(Self { locator, fresh })
+                Ok(Self { locator, fresh, settings })
             }
         }
     }
@@ -64,16 +77,19 @@ impl<'de> Deserialize<'de> for ReviewInput {
 impl Serialize for ReviewInput {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let Locator { forge, place, selection } = self.locator.clone();
-        let fresh = self.fresh.clone();
+        let (fresh, settings) = (self.fresh.clone(), self.settings.clone());
         if let Selection::Ends { base, head } = selection {
-            return Revisions { repo: place, base, head, fresh }.serialize(to);
+            return Revisions { repo: place, base, head, fresh, settings }.serialize(to);
         }
-        let fresh = fresh.map(|fresh| ("fresh".to_owned(), fresh));
-        [(forge, place)]
-            .into_iter()
-            .chain(fresh)
-            .collect::<std::collections::BTreeMap<_, _>>()
-            .serialize(to)
+        let mut map = to.serialize_map(None)?;
+        map.serialize_entry(&forge, &place)?;
+        if let Some(fresh) = fresh {
+            map.serialize_entry("fresh", &fresh)?;
+        }
+        if !settings.is_empty() {
+            map.serialize_entry("settings", &settings)?;
+        }
+        map.end()
     }
 }
 
@@ -86,9 +102,18 @@ impl ReviewInput {
         forges.resolve(&self.locator).await
     }
 
-    /// The run's key: the same commits are the same review, unless asked afresh.
-    pub fn key(&self, target: &Target) -> String {
-        let key = target.key();
+    /// The run's key: the same commits with the same overrides are the same review, unless asked
+    /// afresh. On this machine, by the same analysers, and the models of this name.
+    pub fn key(&self, target: &Target, models: Option<&str>) -> String {
+        let mut key = target.key();
+        if target.forge == LOCAL {
+            // Nothing publishes it: a newer binary may say more about the same commits.
+            key = format!("{key}@{}", analysis::VERSION);
+            key.extend(models.into_iter().flat_map(|models| ["+", models]));
+        }
+        if !self.settings.is_empty() {
+            key = format!("{key}+{}", self.settings.digest());
+        }
         self.fresh.as_ref().map_or(key.clone(), |fresh| format!("{key}#{fresh}"))
     }
 }
@@ -102,8 +127,14 @@ pub struct Ask {
     pub range: Option<String>,
     /// Both ends, in place of a range.
     pub ends: Option<(String, String)>,
+    /// What is staged, in place of a range.
+    pub staged: bool,
+    /// All that is not committed, in place of a range.
+    pub worktree: bool,
     /// Whether to review again what was reviewed before.
     pub fresh: bool,
+    /// What counts more than the repository's settings.
+    pub settings: Overrides,
 }
 
 impl Ask {
@@ -113,6 +144,8 @@ impl Ask {
     /// When the folder is no repository, a revision is unknown, or nothing lies between them.
     pub async fn input(self, forges: &Forges) -> Result<ReviewInput> {
         let selection = match (self.range, self.ends) {
+            _ if self.staged => Selection::Staged,
+            _ if self.worktree => Selection::WorkTree,
             (Some(range), _) => Selection::Range(range),
             (None, Some((base, head))) => Selection::Ends { base, head },
             (None, None) => Selection::Default,
@@ -122,6 +155,7 @@ impl Ask {
         let Target { forge, repo, base, head } = forges.resolve(&asked).await?.target;
         let selection = Selection::Ends { base, head };
         let fresh = self.fresh.then(|| format!("{:032x}", fastrand::u128(..)));
-        Ok(ReviewInput { locator: Locator { forge, place: repo, selection }, fresh })
+        let locator = Locator { forge, place: repo, selection };
+        Ok(ReviewInput { locator, fresh, settings: self.settings })
     }
 }

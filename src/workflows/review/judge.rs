@@ -2,7 +2,8 @@
 //!
 //! In this order: anchor (a finding must quote the line it names, or the one line near it that it
 //! meant), weigh by the settings, drop what a comment with a reason suppresses, merge what says the
-//! same about the same line, drop what is below the thresholds, rank, cap. Whatever is left out is counted, by reason.
+//! same about the same line, drop what is below the thresholds, what people dismissed and what is new
+//! about code that was reviewed before, rank, cap. Whatever is left out is counted, by reason.
 
 use std::{
     cmp::Reverse,
@@ -12,13 +13,13 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    settings::{Settings, Weight},
+    anchors::Anchors,
+    models::{ModelUse, Ruled, Ruling},
+    past::Past,
+    settings::{ByPath, Settings, Weight},
     state::{AgentReport, Ingested, Outcome},
 };
-use crate::analysis::{Finding, Lines, Severity, Side, Source, suppressions::Suppressions};
-
-/// A quote is searched for this many lines up and down.
-const QUOTE_SEARCH_LINES: u32 = 40;
+use crate::analysis::{Finding, Severity, Side, Source};
 
 /// The outcome of a review in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,8 +59,17 @@ pub struct LeftOut {
     pub merged: usize,
     /// Quoted a line that is not there.
     pub unanchored: usize,
+    /// Did not hold when they were checked.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub refuted: usize,
     /// Below the severity or confidence asked for.
     pub below_threshold: usize,
+    /// Dismissed before, by people who may write to the repository.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub dismissed: usize,
+    /// New about code that did not change since the last review.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unchanged: usize,
     /// Beyond the cap.
     pub over_cap: usize,
 }
@@ -76,17 +86,52 @@ pub struct Judgement {
     /// What is missing of the review, when it is incomplete.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
+    /// What was thought of models' findings when they were checked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rulings: Vec<Ruled>,
+    /// What models did for that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelUse>,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// Findings on the lines they quote. Texts are needed only here, and a few at a time.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Placed {
     /// Each with whether a comment at its place suppresses it.
     findings: Vec<(Finding, bool)>,
     unanchored: usize,
+    refuted: usize,
+    merged: usize,
 }
 
 impl Placed {
+    /// Takes out what does not hold or is said better by another, and lowers what matters less.
+    pub fn apply(&mut self, ruled: &[Ruled]) {
+        let rulings: HashMap<&str, Ruling> =
+            ruled.iter().map(|r| (r.fingerprint.as_str(), r.ruling)).collect();
+        let (refuted, merged) = (&mut self.refuted, &mut self.merged);
+        self.findings.retain_mut(|(finding, _)| match rulings.get(finding.fingerprint.as_str()) {
+            Some(Ruling::Drop) => {
+                *refuted += 1;
+                false
+            }
+            Some(Ruling::Merge) => {
+                *merged += 1;
+                false
+            }
+            Some(Ruling::Lower) => {
+                let place = Severity::ALL.iter().position(|s| *s == finding.severity).unwrap_or(0);
+                finding.severity = Severity::ALL[place.saturating_sub(1)];
+                true
+            }
+            Some(Ruling::Keep) | None => true,
+        });
+    }
+
     /// `found` by `texts`, the masked heads of their files by path.
     pub fn of<T: AsRef<str>>(found: Vec<Finding>, texts: &HashMap<String, T>) -> Self {
         let mut placed = Self::default();
@@ -122,9 +167,12 @@ pub fn judge<'r>(
     change: &Ingested,
     reports: impl IntoIterator<Item = &'r AgentReport>,
     placed: Placed,
+    past: &Past,
 ) -> Judgement {
     let mut missing = Vec::new();
+    let mut unanchored = 0;
     for report in reports {
+        unanchored += report.model.as_ref().map_or(0, |used| used.unanchored);
         if let Outcome::Failed(why) = &report.outcome {
             missing.push(format!("{}: {why}", task(change, report)));
         }
@@ -132,7 +180,8 @@ pub fn judge<'r>(
     }
     missing.sort_unstable();
     missing.dedup();
-    let (findings, left_out) = select(placed, &change.settings);
+    let (findings, mut left_out) = select(placed, &change.settings, past);
+    left_out.unanchored += unanchored;
     let verdict = if !missing.is_empty() {
         Verdict::Incomplete
     } else if findings.iter().any(|f| f.severity >= Severity::High) {
@@ -142,11 +191,14 @@ pub fn judge<'r>(
     } else {
         Verdict::Comments
     };
-    Judgement { verdict, findings, left_out, missing }
+    Judgement { verdict, findings, left_out, missing, rulings: Vec::new(), model: None }
 }
 
 /// A task of an agent, for people.
 fn task(change: &Ingested, report: &AgentReport) -> String {
+    if report.model.is_some() {
+        return format!("{}, its model", report.agent);
+    }
     match change.plan.of(&report.agent).len() {
         0 | 1 => report.agent.clone(),
         count => format!("{}, part {} of {count}", report.agent, report.chunk + 1),
@@ -154,12 +206,15 @@ fn task(change: &Ingested, report: &AgentReport) -> String {
 }
 
 /// The findings to show, ranked, and what was left out.
-pub fn select(placed: Placed, settings: &Settings) -> (Vec<Finding>, LeftOut) {
-    let mut left_out = LeftOut { unanchored: placed.unanchored, ..LeftOut::default() };
+pub fn select(placed: Placed, settings: &Settings, past: &Past) -> (Vec<Finding>, LeftOut) {
+    let Placed { unanchored, refuted, .. } = placed;
+    let mut left_out = LeftOut { unanchored, refuted, ..LeftOut::default() };
+    let merged_before = placed.merged;
     let mut findings = placed.findings;
 
     let anchored = findings.len();
-    findings.retain_mut(|(finding, _)| weigh(finding, settings));
+    let by_path = settings.by_path();
+    findings.retain_mut(|(finding, _)| weigh(finding, &by_path));
     left_out.off = anchored - findings.len();
     let weighed = findings.len();
     findings.retain(|(_, suppressed)| !suppressed);
@@ -170,14 +225,20 @@ pub fn select(placed: Placed, settings: &Settings) -> (Vec<Finding>, LeftOut) {
     findings.sort_by(|a, b| rank(a).cmp(&rank(b)));
     let anchored = findings.len();
     findings = gather(merge(findings));
-    left_out.merged = anchored - findings.len();
+    left_out.merged = merged_before + anchored - findings.len();
 
     let merged = findings.len();
     findings.retain(|f| {
-        f.source == Source::Verdict
-            || f.severity >= settings.min_severity && f.confidence >= settings.min_confidence
+        f.source == Source::Verdict || by_path.shows(&f.path, f.severity, f.confidence)
     });
     left_out.below_threshold = merged - findings.len();
+
+    let counted = findings.len();
+    findings.retain(|finding| !past.dismisses(finding));
+    left_out.dismissed = counted - findings.len();
+    let counted = findings.len();
+    findings.retain(|finding| !past.has_seen(finding));
+    left_out.unchanged = counted - findings.len();
 
     left_out.over_cap = findings.len().saturating_sub(settings.max_findings);
     findings.truncate(settings.max_findings);
@@ -194,10 +255,10 @@ fn soften_notices(findings: &mut [Finding]) {
 }
 
 /// What the settings say about the finding's rule; whether it is still to be shown.
-fn weigh(finding: &mut Finding, settings: &Settings) -> bool {
-    match settings.rules.get(&finding.rule) {
+fn weigh(finding: &mut Finding, settings: &ByPath<'_>) -> bool {
+    match settings.weight(&finding.path, &finding.rule) {
         Some(Weight::Off) => return finding.source == Source::Verdict,
-        Some(Weight::Severity(severity)) => finding.severity = *severity,
+        Some(Weight::Severity(severity)) => finding.severity = severity,
         None => {}
     }
     true
@@ -266,7 +327,9 @@ fn gather(findings: Vec<Finding>) -> Vec<Finding> {
 
 /// Whether two findings about one line say the same: by rule, or by most words of their titles.
 fn same(a: &Finding, b: &Finding) -> bool {
-    if a.fingerprint == b.fingerprint || a.rule == b.rule {
+    // All findings of an agent's model are of one rule.
+    let model = a.source == Source::Model;
+    if a.fingerprint == b.fingerprint || a.rule == b.rule && !model {
         return true;
     }
     let words = |text: &str| -> HashSet<String> {
@@ -276,65 +339,4 @@ fn same(a: &Finding, b: &Finding) -> bool {
     let (a, b) = (words(&a.title), words(&b.title));
     let common = a.intersection(&b).count();
     common * 2 > a.len().max(b.len())
-}
-
-/// Finds out whether findings stand on the lines they quote.
-struct Anchors<'t> {
-    texts: HashMap<&'t str, Lines<'t>>,
-    suppressions: HashMap<&'t str, Suppressions<'t>>,
-}
-
-impl<'t> Anchors<'t> {
-    fn new<T: AsRef<str>>(texts: &'t HashMap<String, T>) -> Self {
-        let texts = || texts.iter().map(|(path, text)| (path.as_str(), text.as_ref()));
-        let lines = texts().map(|(path, text)| (path, Lines::new(text)));
-        let suppressions = texts().map(|(path, text)| (path, Suppressions::of(path, text)));
-        Self { texts: lines.collect(), suppressions: suppressions.collect() }
-    }
-
-    /// Whether a suppression comment covers this finding.
-    fn suppressed(&self, finding: &Finding) -> bool {
-        let head = !finding.is_whole_file() && finding.side == Side::Right;
-        let here = self.suppressions.get(finding.path.as_str()).filter(|_| head);
-        here.is_some_and(|s| s.covers(finding.start_line, &finding.rule))
-    }
-
-    /// The finding on the line it quotes, moved there if need be; `None` when there is none.
-    fn anchor(&self, mut finding: Finding) -> Option<Finding> {
-        // Of the base side and of whole files there is no head text to compare with.
-        if finding.is_whole_file() || finding.side == Side::Left {
-            return Some(finding);
-        }
-        let lines = self.texts.get(finding.path.as_str())?;
-        let line = find_line(lines, finding.start_line, &finding.quote)?;
-        let height = finding.end_line.saturating_sub(finding.start_line);
-        if line != finding.start_line {
-            // What was to be replaced is no longer certain.
-            finding.suggestion = None;
-        }
-        finding.start_line = line;
-        finding.end_line = line.saturating_add(height).min(lines.count());
-        Some(finding)
-    }
-}
-
-/// The line that reads as `quote`: the one named, or else the only one within reach.
-fn find_line(lines: &Lines<'_>, named: u32, quote: &str) -> Option<u32> {
-    let reads = |number: u32| lines.get(number).is_some_and(|line| reads_as(line, quote));
-    if reads(named) {
-        return Some(named);
-    }
-    if quote.trim().is_empty() {
-        return None;
-    }
-    let last = lines.count().min(named.saturating_add(QUOTE_SEARCH_LINES));
-    let mut near = (named.saturating_sub(QUOTE_SEARCH_LINES).max(1)..=last).filter(|n| reads(*n));
-    let only = near.next()?;
-    near.next().is_none().then_some(only)
-}
-
-/// Whether a line reads as a quote, blanks at the ends aside; a long line by its beginning.
-fn reads_as(line: &str, quote: &str) -> bool {
-    let (line, said) = (line.trim(), quote.trim());
-    line == said || quote.chars().count() >= Finding::QUOTE_CHARS && line.starts_with(said)
 }

@@ -1,4 +1,4 @@
-//! The review workflow: ingest → style, security, logic, pattern side by side → judge → publish.
+//! The review workflow: ingest → style, security, logic, pattern side by side, and what models say for each → judge → publish.
 //!
 //! What it promises: every changed path is accounted for, per agent: done, skipped with the reason,
 //! or failed; no secret is stored, logged or shown; nothing of the change is executed, and no
@@ -7,63 +7,90 @@
 //! | file | is |
 //! |---|---|
 //! | `input.rs` | what a review is asked for, and its key |
+//! | `admit.rs`, `triggers.rs` | which events start a review |
 //! | `settings.rs` | `.verdict.toml` of the base side |
 //! | `own_rules.rs` | `.verdict/rules/*.yml` of the base side |
 //! | `rule_book.rs` | every rule, for people who ask about them |
 //! | `state.rs` | what is kept in the run |
+//! | `settings.rs`, `overrides.rs` | what the repository, and who asks, says about its reviews |
 //! | `plan.rs` | how a change is divided among tasks |
 //! | `reader/` | texts read, masked and analysed once for all agents |
 //! | `deps.rs` | what the nodes need from outside |
 //! | `ingest.rs`, `agents/`, `judge.rs`, `publish.rs` | the nodes |
+//! | `anchors.rs` | findings on the lines they quote |
+//! | `past.rs` | what earlier reviews mean for this one |
+//! | `models/` | what agents ask language models, where one is configured |
 //! | `sided.rs` | what agents say about the change as a whole |
 //! | `lock_files.rs` | lock files against their manifests, whichever of them changed |
+//! | `score.rs` | how well a review found what was to be found |
 //! | `report/` | the finished review, for people and for programs |
 
+mod admit;
 pub mod agents;
+mod anchors;
 mod deps;
 mod ingest;
 mod input;
 pub mod judge;
 mod lock_files;
+pub mod models;
+mod overrides;
 mod own_rules;
+pub mod past;
 pub mod plan;
 mod publish;
 pub mod reader;
 pub mod report;
 mod rule_book;
+mod score;
 pub mod settings;
 mod sided;
 mod state;
+mod triggers;
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 
 use self::{
     agents::{AGENTS, Agent},
     judge::Placed,
+    models::ModelDispatch,
 };
 pub use self::{
     deps::ReviewDeps,
     ingest::ingest,
     input::{Ask, ReviewInput},
     judge::{Judgement, Verdict},
+    overrides::Overrides,
     own_rules::OwnRule,
+    past::Past,
     reader::Limits,
     report::Report,
     rule_book::{RuleBook, RuleInfo, Tried},
-    state::{AgentReport, Ingested, Outcome, ReportKey, ReviewFile, ReviewState, ReviewUpdate},
+    score::{Expected, Score},
+    state::{
+        AgentReport, Ingested, Outcome, ReportKey, ReviewFile, ReviewStart, ReviewState,
+        ReviewUpdate,
+    },
+    triggers::Triggers,
 };
-use super::{Admission, Event, Start, Workflow, read_input};
+use super::{Admission, Event, Workflow};
 use crate::{
     analysis::Finding,
-    base::{Fault, Result},
-    forge::{EventRequest, FileChange, Resolved, Target},
-    graph::{Context, Dispatch, END, Graph, GraphBuilder, GraphError, NodeError},
+    base::{Clock, Fault, Result},
+    forge::{FileChange, Standing},
+    graph::{
+        Command, Context, Dispatch, END, Graph, GraphBuilder, GraphError, NodeError, RetryPolicy,
+        RunInfo, RunStatus,
+    },
 };
 
 /// The forge that dispatches webhooks.
 const GITHUB: &str = "github";
+
+/// The node of the tasks for models.
+const MODELS: &str = "models";
 
 type Ctx = Context<ReviewState, ReviewDeps>;
 
@@ -74,9 +101,16 @@ pub struct Review;
 #[async_trait]
 impl Workflow for Review {
     const NAME: &'static str = "review";
-    const VERSION: u32 = 2;
-    const CONTINUES: &'static [u32] = &[1];
-    const EVENTS: &'static [&'static str] = &["pull_request"];
+    const VERSION: u32 = 3;
+    const CONTINUES: &'static [u32] = &[2, 1];
+    const EVENTS: &'static [&'static str] = &[
+        "pull_request",
+        "issue_comment",
+        "pull_request_review_comment",
+        "check_run",
+        "check_suite",
+        "merge_group",
+    ];
 
     type State = ReviewState;
     type Deps = ReviewDeps;
@@ -89,32 +123,24 @@ impl Workflow for Review {
         Some(report::text(state, &report::ReportContext::default(), false))
     }
 
-    async fn admit(deps: &ReviewDeps, event: &Event) -> Result<Admission<Target>> {
-        match event {
-            Event::Job { input, .. } => {
-                let input: ReviewInput = read_input(Self::NAME, input)?;
-                let Resolved { target, subject, order } = input.resolve(&deps.forges).await?;
-                let key = input.key(&target);
-                Ok(Admission::Start(Start { key, subject, order, input: target }))
-            }
-            Event::Webhook { event, body, .. } => {
-                match deps.forges.event(GITHUB, event, body).await? {
-                    Some(EventRequest::Review(locator)) => {
-                        let Resolved { target, subject, order } =
-                            deps.forges.resolve(&locator).await?;
-                        let key = target.key();
-                        Ok(Admission::Start(Start { key, subject, order, input: target }))
-                    }
-                    Some(EventRequest::Cancel { subject }) => Ok(Admission::Cancel { subject }),
-                    Some(EventRequest::Ignore(reason)) => Ok(Admission::Ignore { reason }),
-                    // A dead letter keeps the event until there is a forge to ask about it.
-                    None => Err(Fault::permanent(format!(
-                        "no forge is configured that a `{event}` event could be from: set \
-                         github.app_id and github.private_key_path, or github.token"
-                    ))),
-                }
-            }
-        }
+    async fn admit(deps: &ReviewDeps, event: &Event) -> Result<Admission<ReviewStart>> {
+        admit::admit(deps, event).await
+    }
+
+    async fn show(
+        deps: &ReviewDeps,
+        run: &RunInfo,
+        state: &ReviewState,
+        (status, why): (RunStatus, &str),
+    ) -> Result<()> {
+        let why = || report::prose(why);
+        let standing = match status {
+            RunStatus::Superseded => Standing::Superseded,
+            RunStatus::Cancelled => Standing::Cancelled,
+            RunStatus::Failed => Standing::Failed(why()),
+            _ => Standing::Waiting(why()),
+        };
+        publish::show(&deps.forges, run, &state.target, &standing).await
     }
 }
 
@@ -126,47 +152,109 @@ pub fn graph(
     agents: &'static [&'static dyn Agent],
 ) -> Result<Graph<ReviewState, ReviewDeps>, GraphError> {
     let mut graph = GraphBuilder::new();
-    graph.node("ingest", move |ctx: Ctx| async move {
-        let change = ingest(ctx.deps(), agents, &ctx.state().target).await?;
+    let node = graph.node("ingest", move |ctx: Ctx| async move {
+        let target = &ctx.state().target;
+        let waits_for = agents.iter().map(|agent| agent.id().to_owned()).collect();
+        let started = Standing::Started(waits_for);
+        if let Err(fault) = publish::show(&ctx.deps().forges, ctx.run(), target, &started).await {
+            // A review is not lost because nobody was told that it began.
+            tracing::warn!(run = %ctx.run().id, %fault, "that the review began is not shown");
+        }
+        let change = ingest(ctx.deps(), agents, ctx.state()).await?;
         ctx.progress("files", &change.files.len());
         Ok::<_, NodeError>(ReviewUpdate::Ingested(change))
     });
-    graph.node("judge", |ctx: Ctx| async move {
-        let judgement = judge_all(ctx.deps(), ctx.state()).await?;
+    node.retry(patient());
+    let node = graph.node("judge", |ctx: Ctx| async move {
+        let judgement = judge_all(ctx.deps(), ctx.state(), &session(&ctx)).await?;
         ctx.deps().forget(&ctx.state().target);
         Ok::<_, NodeError>(ReviewUpdate::Judged(judgement))
     });
-    graph.node("publish", |ctx: Ctx| async move {
+    node.retry(patient());
+    let node = graph.node("publish", |ctx: Ctx| async move {
         let attempt = (ctx.idempotency_key(), ctx.attempt());
         let published =
             publish::publish(&ctx.deps().forges, ctx.run(), ctx.state(), attempt).await?;
         Ok::<_, NodeError>(ReviewUpdate::Published(published))
     });
-    graph.entry("ingest").edge("judge", "publish").edge("publish", END);
-    graph.fan_out("ingest", agents.iter().map(|agent| agent.id()), |state| tasks(agents, state));
+    node.retry(patient());
+    // What nobody can cure by waiting fails the run once its findings are published; a replay goes
+    // back to what failed.
+    graph.node("conclude", |ctx: Ctx| async move {
+        match ctx.state().refusal() {
+            Some(why) => Err(NodeError::from(Fault::permanent(why))),
+            None => Ok(Command::nothing()),
+        }
+    });
+    graph.entry("ingest").edge("judge", "publish").edge("conclude", END);
+    graph.branch("publish", ["conclude", END], |state| {
+        if state.refusal().is_some() { "conclude" } else { END }
+    });
+    let targets = agents.iter().map(|agent| agent.id()).chain([MODELS]);
+    graph.fan_out("ingest", targets, |state| tasks(agents, state));
+    add_models(&mut graph);
     for agent in agents {
         add_agent(&mut graph, *agent);
     }
     graph.compile()
 }
 
+/// How nodes that ask the forge are tried again. A limit that is not over in a moment parks the run.
+fn patient() -> RetryPolicy {
+    RetryPolicy { patience: Duration::from_secs(10), ..RetryPolicy::default() }
+}
+
 /// The tasks of all agents: a chunk each. The only task of an agent is sent no number.
 fn tasks(agents: &[&dyn Agent], state: &ReviewState) -> Vec<Dispatch> {
     let of_agent = |agent: &&dyn Agent| -> Vec<Dispatch> {
-        let whole = || Dispatch::to(agent.id());
         match chunk_count(state, agent.id()) {
-            0 | 1 => vec![whole()],
-            count => (0..count)
-                .map(|number| Dispatch::with(agent.id(), &number).unwrap_or_else(|_| whole()))
-                .collect(),
+            0 | 1 => vec![Dispatch::to(agent.id())],
+            count => (0..count).map(|number| Dispatch::with(agent.id(), &number)).collect(),
         }
     };
-    agents.iter().flat_map(of_agent).collect()
+    let models = state.ingested.iter().flat_map(|change| (0..).zip(&change.models));
+    let of_models = models.map(|(task, asked)| {
+        Dispatch::with(MODELS, &ModelDispatch { task, agent: asked.agent.clone() })
+    });
+    agents.iter().flat_map(of_agent).chain(of_models).collect()
+}
+
+/// The node of all tasks for models: one that fails leaves the others, and the analysis, as they are.
+fn add_models(graph: &mut GraphBuilder<ReviewState, ReviewDeps>) {
+    let node = graph.node(MODELS, |ctx: Ctx| async move {
+        let dispatch: ModelDispatch = ctx.input()?;
+        let session = session(&ctx);
+        let report = models::run(ctx.deps(), ctx.state(), &dispatch, session).await;
+        let report = report.map_err(|why| match why.closed_for {
+            Some(wait) => ctx.park(Clock::system().now().plus(wait), why.fault.message),
+            None => why.fault.into(),
+        })?;
+        ctx.progress("findings", &report.findings.len());
+        Ok::<_, NodeError>(ReviewUpdate::Model(report))
+    });
+    // The chain of models has tried again by itself.
+    node.retry(RetryPolicy::none()).timeout(models::TASK_TIMEOUT);
+    node.on_task_error_continue(|task, fault| {
+        let dispatch = task.input.as_ref().and_then(|raw| serde_json::from_str(raw.get()).ok());
+        let unknown = || ModelDispatch { task: u32::MAX, agent: MODELS.to_owned() };
+        ReviewUpdate::Model(models::gave_up(&dispatch.unwrap_or_else(unknown), fault))
+    });
+    graph.edge(MODELS, "judge");
 }
 
 fn chunk_count(state: &ReviewState, agent: &str) -> u32 {
     let count = state.ingested.as_ref().map_or(0, |change| change.plan.of(agent).len());
     u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+/// Who asks models: the run, which hears how far they are.
+fn session(ctx: &Ctx) -> models::Session {
+    let watched = ctx.clone();
+    models::Session {
+        run: ctx.run().id.to_string(),
+        cancel: ctx.cancelled().clone(),
+        progress: Arc::new(move |progress| watched.progress("model", progress)),
+    }
 }
 
 /// An agent's node: what goes wrong in a task of it never leaves it.
@@ -187,13 +275,17 @@ fn add_agent(graph: &mut GraphBuilder<ReviewState, ReviewDeps>, agent: &'static 
     graph.edge(name, "judge");
 }
 
-/// Reads what the findings quote, no more at a time than fits into memory, then judges.
+/// Reads what the findings quote, no more at a time than fits into memory, has models' findings checked, then judges.
 ///
 /// # Errors
 /// When the forge does not answer.
-pub async fn judge_all(deps: &ReviewDeps, state: &ReviewState) -> Result<Judgement> {
+pub async fn judge_all(
+    deps: &ReviewDeps,
+    state: &ReviewState,
+    session: &models::Session,
+) -> Result<Judgement> {
     let change = ingested(state)?;
-    let reports = || state.agents.values();
+    let reports = || state.reports();
     let mut quoting: HashMap<&str, Vec<Finding>> = HashMap::new();
     for finding in judge::found(change, reports()) {
         quoting.entry(&finding.path).or_default().push(finding.clone());
@@ -211,7 +303,9 @@ pub async fn judge_all(deps: &ReviewDeps, state: &ReviewState) -> Result<Judgeme
     }
     let no_texts: HashMap<String, String> = HashMap::new();
     placed.place(quoting.into_values().flatten().collect(), &no_texts);
-    Ok(judge::judge(change, reports(), placed))
+    let past = Past::of(deps, &state.target).await?;
+    let (rulings, model) = models::refute(deps, state, session, &mut placed, &past).await?;
+    Ok(Judgement { rulings, model, ..judge::judge(change, reports(), placed, &past) })
 }
 
 fn ingested(state: &ReviewState) -> Result<&Ingested> {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::settings::diagnostic;
 use crate::{
-    analysis::{Finding, RuleError, Ruleset, secrets},
+    analysis::{BAD_RULE, Finding, RuleError, Ruleset, secrets},
     base::{Fault, Result},
     forge::{Change, Content},
 };
@@ -87,6 +87,5 @@ fn broken(error: RuleError) -> Fault {
 }
 
 fn bad(path: &str, line: u32, cause: &str) -> Finding {
-    let after = "The review ran without this rule; `verdict rules test` tries it.";
-    diagnostic("bad-rule", path, "A rule of this repository cannot be used", line, cause, after)
+    diagnostic(&BAD_RULE, path, line, cause, BAD_RULE.advice)
 }

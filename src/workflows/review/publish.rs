@@ -1,14 +1,17 @@
 //! The last node: where the review goes. The forge's publisher decides; a fork of a run publishes
 //! nowhere unless it was told to.
 
+use std::collections::BTreeSet;
+
 use super::{
+    judge,
     report::{self, Checked, ReportContext},
     state::ReviewState,
 };
 use crate::{
-    analysis::{Finding, Side},
+    analysis::{Finding, Side, secrets},
     base::{Fault, Result},
-    forge::{Comment, Forges, Publication, PublishContext, Published},
+    forge::{Comment, Forges, Publication, PublishContext, Published, Standing, Status, Target},
     graph::RunInfo,
 };
 
@@ -33,6 +36,22 @@ pub async fn publish(
     publisher.publish(&context, &publication(run, state)).await
 }
 
+/// Shows where the review of a run stands that is not published.
+///
+/// # Errors
+/// Transient when showing it again may help.
+pub async fn show(
+    forges: &Forges,
+    run: &RunInfo,
+    target: &Target,
+    standing: &Standing,
+) -> Result<()> {
+    if run.forked.as_ref().is_some_and(|fork| !fork.publish) {
+        return Ok(());
+    }
+    forges.publisher(target)?.show(target, run.id.as_str(), standing).await
+}
+
 fn publication(run: &RunInfo, state: &ReviewState) -> Publication {
     let context = ReportContext { run: run.id.to_string(), ..ReportContext::default() };
     Publication {
@@ -44,14 +63,42 @@ fn publication(run: &RunInfo, state: &ReviewState) -> Publication {
         closing: report::closing(state, &context),
         comments: report::findings(state)
             .into_iter()
-            .map(|finding| comment(finding, &context))
+            .map(|finding| comment(&masked(finding), &context))
             .collect(),
+        found: found(state),
+        unsettled: report::coverage(state)
+            .into_iter()
+            .zip(state.ingested.iter().flat_map(|change| &change.files))
+            .filter(|(row, file)| {
+                row.status != Checked::Done && file.change.status != Status::Deleted
+            })
+            .map(|(row, _)| row.path)
+            .collect(),
+    }
+}
+
+fn found(state: &ReviewState) -> BTreeSet<String> {
+    let Some(change) = &state.ingested else { return BTreeSet::new() };
+    judge::found(change, state.agents.values()).map(|f| f.fingerprint.clone()).collect()
+}
+
+/// Texts were masked when they were read; this is for words that somebody made up.
+fn masked(finding: &Finding) -> Finding {
+    let mask = |text: &str| secrets::mask(text.to_owned()).text;
+    Finding {
+        title: mask(&finding.title),
+        body: mask(&finding.body),
+        suggestion: finding.suggestion.clone().filter(|text| mask(text) == *text),
+        ..finding.clone()
     }
 }
 
 fn comment(finding: &Finding, context: &ReportContext) -> Comment {
     Comment {
         fingerprint: finding.fingerprint.clone(),
+        severity: finding.severity.word(),
+        title: report::plain(&finding.title),
+        text: report::plain(&finding.body),
         path: finding.path.clone(),
         on_base: finding.side == Side::Left,
         lines: (!finding.is_whole_file()).then_some((finding.start_line, finding.end_line)),

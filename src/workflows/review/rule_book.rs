@@ -4,10 +4,12 @@ use serde::Serialize;
 
 use crate::{
     analysis::{
-        Category, Confidence, RuleError, RuleFile, Ruleset, Severity, examples,
+        Category, CheckInfo, Confidence, RuleError, RuleFile, Ruleset, Severity, TEXT_CHECKS,
+        examples,
         flow::{self, FlowRule},
         rules::{self, BUILT_IN},
-        sides::{CHECKS, CheckInfo},
+        secrets::{self, KindInfo},
+        sides::CHECKS,
     },
     base::{Fault, Result},
 };
@@ -23,7 +25,7 @@ pub struct RuleInfo {
     pub severity: Severity,
     /// How sure a match is.
     pub confidence: Confidence,
-    /// The languages it reads.
+    /// The languages it reads; empty for any text.
     pub languages: Vec<String>,
     /// The weakness it is an instance of.
     pub cwe: Option<u32>,
@@ -84,21 +86,19 @@ impl RuleBook {
         Ok(Self { set, rules: found, broken })
     }
 
-    /// Every rule and every check of both sides, by name.
+    /// Every rule, by name: each id that a finding can carry.
     pub fn list(&self) -> Vec<RuleInfo> {
-        let rules = self.rules.iter().map(|(rule, file)| info(rule, file.clone()));
-        let mut all: Vec<RuleInfo> =
-            rules.chain(CHECKS.iter().map(check_info)).chain(flow::rules().map(flowing)).collect();
+        let rules = self.rules.iter().map(|(rule, file)| RuleInfo::of_file(rule, file.clone()));
+        let mut all: Vec<RuleInfo> = rules.chain(RuleInfo::without_file()).collect();
         all.sort_by(|a, b| a.id.cmp(&b.id));
         all
     }
 
-    /// The rule or check of this name.
+    /// The rule of this name.
     pub fn find(&self, id: &str) -> Option<RuleInfo> {
         let rule = self.rules.iter().find(|(rule, _)| rule.id == id);
-        let rule = rule.map(|(rule, file)| info(rule, file.clone()));
-        let rule = rule.or_else(|| CHECKS.iter().find(|c| c.id == id).map(check_info));
-        rule.or_else(|| flow::rules().find(|rule| rule.id == id).map(flowing))
+        let rule = rule.map(|(rule, file)| RuleInfo::of_file(rule, file.clone()));
+        rule.or_else(|| RuleInfo::without_file().find(|info| info.id == id))
     }
 
     /// The files that are no rules, each with line and cause.
@@ -131,57 +131,99 @@ fn told(wrong: &examples::Wrong) -> String {
     format!("`{rule}` in {language}: {found} findings in place of {expected} in\n{example}")
 }
 
-fn check_info(check: &CheckInfo) -> RuleInfo {
-    RuleInfo {
-        id: check.id.to_owned(),
-        category: check.category,
-        severity: check.severity,
-        confidence: check.confidence,
-        languages: check.languages(),
-        cwe: None,
-        title: check.title.to_owned(),
-        problem: check.problem.to_owned(),
-        advice: check.advice.to_owned(),
-        fix: None,
-        valid: Vec::new(),
-        invalid: Vec::new(),
-        file: None,
+impl RuleInfo {
+    /// The built-in rule of this name.
+    pub(super) fn built_in(id: &str) -> Option<Self> {
+        if let Some((file, text)) = rules::built_in(id) {
+            return rules::read(file, text).ok().map(|rule| Self::of_file(&rule, None));
+        }
+        Self::without_file().find(|info| info.id == id)
+    }
+
+    /// What is looked for by code: flows, checks, kinds of credential.
+    fn without_file() -> impl Iterator<Item = Self> {
+        let checks = CHECKS.iter().chain(TEXT_CHECKS).map(Self::of_check);
+        checks.chain(flow::rules().map(Self::of_flow)).chain(KindInfo::all().map(Self::of_secret))
+    }
+
+    /// Of a rule file.
+    pub(super) fn of_file(rule: &RuleFile, file: Option<String>) -> Self {
+        Self {
+            id: rule.id.clone(),
+            category: rule.category,
+            severity: rule.severity,
+            confidence: rule.confidence,
+            languages: rule.languages.clone(),
+            cwe: rule.cwe,
+            title: rule.title.trim().to_owned(),
+            problem: rule.problem.trim().to_owned(),
+            advice: rule.advice.trim().to_owned(),
+            fix: rule.fix.clone(),
+            valid: rule.valid.clone(),
+            invalid: rule.invalid.clone(),
+            file,
+        }
+    }
+
+    fn of_check(check: &CheckInfo) -> Self {
+        Self {
+            id: check.id.to_owned(),
+            category: check.category,
+            severity: check.severity,
+            confidence: check.confidence,
+            languages: check.languages(),
+            cwe: cwe_in(check.problem),
+            title: check.title.to_owned(),
+            problem: check.problem.to_owned(),
+            advice: check.advice.to_owned(),
+            fix: None,
+            valid: Vec::new(),
+            invalid: Vec::new(),
+            file: None,
+        }
+    }
+
+    fn of_flow(rule: FlowRule) -> Self {
+        let examples = |bad: bool| flow::model::examples_of(rule.id, bad);
+        Self {
+            id: rule.id.to_owned(),
+            category: Category::Security,
+            severity: rule.severity,
+            confidence: rule.confidence,
+            languages: flow::LANGUAGES.iter().map(|name| (*name).to_owned()).collect(),
+            cwe: Some(rule.cwe),
+            title: rule.title.to_owned(),
+            problem: rule.problem.to_owned(),
+            advice: rule.advice.to_owned(),
+            fix: None,
+            valid: examples(false),
+            invalid: examples(true),
+            file: None,
+        }
+    }
+
+    fn of_secret(kind: KindInfo) -> Self {
+        Self {
+            id: kind.rule,
+            category: Category::Security,
+            severity: kind.severity,
+            confidence: kind.confidence,
+            languages: Vec::new(),
+            cwe: cwe_in(secrets::PROBLEM),
+            title: kind.title,
+            problem: secrets::PROBLEM.to_owned(),
+            advice: secrets::ADVICE.to_owned(),
+            fix: None,
+            valid: Vec::new(),
+            invalid: Vec::new(),
+            file: None,
+        }
     }
 }
 
-fn flowing(rule: FlowRule) -> RuleInfo {
-    let examples = |bad: bool| flow::model::examples_of(rule.id, bad);
-    RuleInfo {
-        id: rule.id.to_owned(),
-        category: Category::Security,
-        severity: rule.severity,
-        confidence: rule.confidence,
-        languages: flow::LANGUAGES.iter().map(|name| (*name).to_owned()).collect(),
-        cwe: Some(rule.cwe),
-        title: rule.title.to_owned(),
-        problem: rule.problem.to_owned(),
-        advice: rule.advice.to_owned(),
-        fix: None,
-        valid: examples(false),
-        invalid: examples(true),
-        file: None,
-    }
-}
-
-fn info(rule: &RuleFile, file: Option<String>) -> RuleInfo {
-    RuleInfo {
-        id: rule.id.clone(),
-        category: rule.category,
-        severity: rule.severity,
-        confidence: rule.confidence,
-        languages: rule.languages.clone(),
-        cwe: rule.cwe,
-        title: rule.title.trim().to_owned(),
-        problem: rule.problem.trim().to_owned(),
-        advice: rule.advice.trim().to_owned(),
-        fix: rule.fix.clone(),
-        valid: rule.valid.clone(),
-        invalid: rule.invalid.clone(),
-        file,
-    }
+/// The weakness that a text names, as `CWE-89`.
+pub(super) fn cwe_in(text: &str) -> Option<u32> {
+    let (_, rest) = text.split_once("CWE-")?;
+    let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+    rest[..digits].parse().ok()
 }

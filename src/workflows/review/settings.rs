@@ -9,20 +9,35 @@
 //! min_confidence = 0.5
 //! max_findings = 30
 //!
+//! guidelines = ["AGENTS.md"]       # shown to models
+//!
+//! [[review.instructions]]          # told to models
+//! paths = ["src/api/**"]           # default: for all files
+//! text = "Every route must call `authorize` first."
+//!
 //! [review.rules]
 //! js-empty-catch = "off"
 //! tf-public-bucket = "critical"    # in place of the rule's own severity
 //! ```
+//! Sections `[[review.path]]` hold for some paths, see [`PathSettings`].
+//! What starts a review is in `[triggers]`, see `triggers.rs`.
 //! A file that cannot be read as this is reported in the review, and the defaults hold.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::analysis::{Category, Confidence, Finding, Severity, Side, Source, globs};
+use super::triggers::Triggers;
+use crate::analysis::{
+    CheckInfo, Confidence, Finding, Severity, Side, Source,
+    globs::{self, GlobSet},
+};
 
 /// Where it stands in a repository.
 pub const FILE: &str = ".verdict.toml";
+
+/// Guideline files that many tools read.
+const GUIDELINES: [&str; 3] = ["AGENTS.md", "CLAUDE.md", ".github/copilot-instructions.md"];
 
 /// The settings of one review.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -41,8 +56,80 @@ pub struct Settings {
     pub min_confidence: Confidence,
     /// How many findings are shown; the rest is counted.
     pub max_findings: usize,
+    /// What models are told about files.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub instructions: Vec<Instruction>,
+    /// Files that say how code is written here, shown to models.
+    pub guidelines: Vec<String>,
     /// What findings of single rules count as, in place of what the rules say.
     pub rules: BTreeMap<String, Weight>,
+    /// What holds for some paths in place of the above.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub path: Vec<PathSettings>,
+}
+
+/// What holds for some paths. Of several that match, the later ones win.
+///
+/// ```toml
+/// [[review.path]]
+/// match = ["src/legacy/"]
+/// min_severity = "high"
+/// [review.path.rules]
+/// js-empty-catch = "off"
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PathSettings {
+    /// Which paths.
+    #[serde(rename = "match")]
+    pub matches: Vec<String>,
+    /// In place of the review's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_severity: Option<Severity>,
+    /// In place of the review's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_confidence: Option<Confidence>,
+    /// Beside the review's own, before them.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub rules: BTreeMap<String, Weight>,
+}
+
+/// The settings of each path, with its patterns compiled.
+pub struct ByPath<'s> {
+    settings: &'s Settings,
+    sections: Vec<(GlobSet, &'s PathSettings)>,
+}
+
+impl ByPath<'_> {
+    fn sections(&self, path: &str) -> impl Iterator<Item = &PathSettings> {
+        let sections = self.sections.iter().rev();
+        sections.filter(move |(set, _)| set.is_match(path)).map(|(_, section)| *section)
+    }
+
+    /// Whether a finding of this weight at a path is to be shown.
+    pub fn shows(&self, path: &str, severity: Severity, confidence: Confidence) -> bool {
+        let least = self.sections(path).find_map(|section| section.min_severity);
+        let surest = self.sections(path).find_map(|section| section.min_confidence);
+        severity >= least.unwrap_or(self.settings.min_severity)
+            && confidence >= surest.unwrap_or(self.settings.min_confidence)
+    }
+
+    /// What findings of a rule count as at a path.
+    pub fn weight(&self, path: &str, rule: &str) -> Option<Weight> {
+        let own = self.sections(path).find_map(|section| section.rules.get(rule));
+        own.or_else(|| self.settings.rules.get(rule)).copied()
+    }
+}
+
+/// What a repository tells models about some of its files.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Instruction {
+    /// The paths it is about; all of them when empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<String>,
+    /// What is told.
+    pub text: String,
 }
 
 /// What a repository says about one rule: a severity, or `off`.
@@ -53,6 +140,10 @@ pub enum Weight {
     Off,
     /// Its findings are of this severity.
     Severity(Severity),
+}
+
+pub(super) fn unknown_agent(id: &str, agents: &[&str]) -> String {
+    format!("unknown agent `{id}`, expected one of `{}`", agents.join("`, `"))
 }
 
 impl TryFrom<String> for Weight {
@@ -84,7 +175,10 @@ impl Default for Settings {
             min_severity: Severity::Low,
             min_confidence: Confidence::hundredths(50),
             max_findings: 30,
+            instructions: Vec::new(),
+            guidelines: GUIDELINES.map(str::to_owned).to_vec(),
             rules: BTreeMap::new(),
+            path: Vec::new(),
         }
     }
 }
@@ -94,6 +188,8 @@ impl Default for Settings {
 struct File {
     #[serde(default)]
     review: Settings,
+    #[serde(default)]
+    triggers: Triggers,
 }
 
 impl Settings {
@@ -102,15 +198,15 @@ impl Settings {
     /// # Errors
     /// Line and reason.
     pub fn parse(text: &str, agents: &[&str]) -> Result<Self, Problem> {
-        let file: File = toml::from_str(text).map_err(|error| Problem {
-            line: error.span().map_or(0, |span| line_of(text, span.start)),
-            cause: match error.message().trim() {
-                "" => "this is not TOML; a value may be missing".to_owned(),
-                message => message.to_owned(),
-            },
-        })?;
-        let settings = file.review;
-        for (key, patterns) in [("include", &settings.include), ("ignore", &settings.ignore)] {
+        let File { review: settings, triggers } = read(text)?;
+        let patterns = [
+            ("include", &settings.include),
+            ("ignore", &settings.ignore),
+            ("base_branches", &triggers.base_branches),
+        ];
+        let sections = settings.path.iter().map(|section| ("match", &section.matches));
+        let told = settings.instructions.iter().map(|told| ("paths", &told.paths));
+        for (key, patterns) in patterns.into_iter().chain(sections).chain(told) {
             globs::compile(patterns).map_err(|cause| Problem {
                 line: text.lines().position(|l| l.trim_start().starts_with(key)).map_or(0, one_up),
                 cause: format!("{key}: {cause}"),
@@ -121,17 +217,28 @@ impl Settings {
             None => Ok(settings),
             Some(unknown) => Err(Problem {
                 line: line_with(text, unknown),
-                cause: format!(
-                    "unknown variant `{unknown}`, expected one of `{}`",
-                    agents.join("`, `")
-                ),
+                cause: unknown_agent(unknown, agents),
             }),
         }
+    }
+
+    /// What a settings file says about triggers. One that cannot be read is reported by the reviews
+    /// that the defaults start.
+    pub fn triggers(text: &str) -> Triggers {
+        read(text).map(|file| file.triggers).unwrap_or_default()
     }
 
     /// Whether an agent is to run.
     pub fn wants(&self, agent: &str) -> bool {
         self.agents.as_ref().is_none_or(|ids| ids.iter().any(|id| id == agent))
+    }
+
+    /// The settings of each path. A pattern that is none matches nothing; [`Settings::parse`] lets none
+    /// through.
+    pub fn by_path(&self) -> ByPath<'_> {
+        let compiled = |section: &'_ PathSettings| globs::compile(&section.matches);
+        let sections = self.path.iter().filter_map(|one| Some((compiled(one).ok()?, one)));
+        ByPath { settings: self, sections: sections.collect() }
     }
 
     /// Whether a path is to be reviewed.
@@ -152,6 +259,16 @@ impl Settings {
     }
 }
 
+fn read(text: &str) -> Result<File, Problem> {
+    toml::from_str(text).map_err(|error| Problem {
+        line: error.span().map_or(0, |span| line_of(text, span.start)),
+        cause: match error.message().trim() {
+            "" => "this is not TOML; a value may be missing".to_owned(),
+            message => message.to_owned(),
+        },
+    })
+}
+
 /// A settings file cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
@@ -164,7 +281,9 @@ pub struct Problem {
 impl Settings {
     /// A problem for each rule that is named here and that `known` does not know.
     pub fn unknown_rules(&self, text: &str, known: impl Fn(&str) -> bool) -> Vec<Problem> {
-        let unknown = self.rules.keys().filter(|id| !known(id));
+        let everywhere = self.rules.keys();
+        let named = everywhere.chain(self.path.iter().flat_map(|section| section.rules.keys()));
+        let unknown = named.filter(|id| !known(id));
         let problem = |id: &String| Problem {
             line: line_with(text, id),
             cause: format!("rules: there is no rule `{id}`"),
@@ -175,9 +294,8 @@ impl Settings {
 
 /// A finding about a file that tells verdict what to do, which the change need not touch.
 pub(super) fn diagnostic(
-    rule: &str,
+    check: &CheckInfo,
     path: &str,
-    title: &str,
     line: u32,
     cause: &str,
     after: &str,
@@ -185,15 +303,15 @@ pub(super) fn diagnostic(
     let place = if line == 0 { String::new() } else { format!("line {line}: ") };
     Finding {
         fingerprint: String::new(),
-        agent: Category::Pattern.into(),
-        rule: rule.to_owned(),
+        agent: check.category.into(),
+        rule: check.id.to_owned(),
         path: path.to_owned(),
         side: Side::Left,
         start_line: 0,
         end_line: 0,
-        severity: Severity::Medium,
-        confidence: Confidence::hundredths(100),
-        title: title.to_owned(),
+        severity: check.severity,
+        confidence: check.confidence,
+        title: check.title.to_owned(),
         body: format!("{place}{}\n\n{after}", cause.trim()),
         suggestion: None,
         quote: String::new(),
@@ -213,4 +331,32 @@ fn line_of(text: &str, offset: usize) -> u32 {
 
 fn one_up(index: usize) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX).saturating_add(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// P1: settings per folder; of several that match, the later ones win.
+    #[test]
+    fn a_folder_has_settings_of_its_own() {
+        let text = "[review]\nmin_severity = \"low\"\n[review.rules]\nr = \"off\"\n\
+            [[review.path]]\nmatch = [\"src/legacy/\"]\nmin_severity = \"high\"\n\
+            [[review.path]]\nmatch = [\"src/legacy/core/\"]\nmin_confidence = 0.9\n\
+            [review.path.rules]\nr = \"critical\"\n";
+        let settings = Settings::parse(text, &["style"]).unwrap();
+        let at = settings.by_path();
+        let sure = Confidence::hundredths(95);
+        assert!(at.shows("src/new.rs", Severity::Low, sure));
+        assert!(!at.shows("src/legacy/old.rs", Severity::Low, sure));
+        assert!(at.shows("src/legacy/old.rs", Severity::High, Confidence::hundredths(60)));
+        assert!(!at.shows("src/legacy/core/a.rs", Severity::High, Confidence::hundredths(60)));
+        assert!(!at.shows("src/legacy/core/a.rs", Severity::Medium, sure));
+        assert_eq!(at.weight("src/new.rs", "r"), Some(Weight::Off));
+        let critical = Some(Weight::Severity(Severity::Critical));
+        assert_eq!(at.weight("src/legacy/core/a.rs", "r"), critical);
+        let bad = Settings::parse("[[review.path]]\nmatch = [\"a[\"]\n", &[]).unwrap_err();
+        assert_eq!(bad.line, 2);
+        assert_eq!(settings.unknown_rules(text, |_| false).len(), 2);
+    }
 }

@@ -4,29 +4,59 @@
 //! a text reads it by object id and masks it anew ([`super::reader`] does both), so neither the
 //! store nor a log can hold a secret, and the state stays small however large the change is.
 //!
-//! Version 2 of the workflow. Runs of version 1 load, too: their change has no plan, since each
-//! agent had one task, and names its two commits once more.
+//! Version 3 of the workflow. Runs of version 2 load, too: they have no tasks for models. So do those of version 1: their change
+//! has no plan, since each agent had one task, and names its two commits once more.
 
-use std::{collections::BTreeMap, fmt, str::FromStr};
+use std::{collections::BTreeMap, fmt, str::FromStr, time::Duration};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
-use super::{judge::Judgement, own_rules::OwnRule, plan::Plan, settings::Settings};
+use super::{
+    judge::Judgement,
+    models::{ModelTask, ModelUse},
+    overrides::Overrides,
+    own_rules::OwnRule,
+    plan::Plan,
+    settings::Settings,
+};
 use crate::{
     analysis::Finding,
     forge::{FileChange, Published, Target},
     graph::{Invalid, State},
 };
 
+/// What a review starts from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ReviewStart {
+    /// What to review.
+    #[serde(flatten)]
+    pub target: Target,
+    /// What counts more than the repository's settings.
+    #[serde(default, skip_serializing_if = "Overrides::is_empty")]
+    pub settings: Overrides,
+}
+
+impl From<Target> for ReviewStart {
+    fn from(target: Target) -> Self {
+        Self { target, settings: Overrides::default() }
+    }
+}
+
 /// The state of a review.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReviewState {
     /// What it starts from.
     pub target: Target,
+    /// What counts more than the repository's settings.
+    #[serde(default, skip_serializing_if = "Overrides::is_empty")]
+    pub overrides: Overrides,
     /// What ingest found; absent before.
     pub ingested: Option<Ingested>,
     /// What each task of each agent reported.
     pub agents: BTreeMap<ReportKey, AgentReport>,
+    /// What each task for models reported, by its number.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub models: BTreeMap<u32, AgentReport>,
     /// What the judge decided; absent before.
     pub judgement: Option<Judgement>,
     /// Where it went; absent before.
@@ -84,6 +114,8 @@ pub enum ReviewUpdate {
     Ingested(Ingested),
     /// From a task of an agent.
     Agent(AgentReport),
+    /// From a task for models; its chunk is the task's number.
+    Model(AgentReport),
     /// From `judge`.
     Judged(Judgement),
     /// From `publish`.
@@ -105,6 +137,9 @@ pub struct Ingested {
     /// Which agents review it, and in which chunks.
     #[serde(default)]
     pub plan: Plan,
+    /// What agents ask models about, a task each; none without a model.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<ModelTask>,
 }
 
 /// A changed path and whether it will be read.
@@ -162,6 +197,26 @@ pub struct AgentReport {
     /// What a reader should know about a path that was reviewed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub notes: BTreeMap<String, String>,
+    /// What models did for it; absent in a report of the analysis.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelUse>,
+}
+
+impl AgentReport {
+    /// A report without findings.
+    pub fn new(agent: &str, chunk: u32, outcome: Outcome) -> Self {
+        Self {
+            agent: agent.to_owned(),
+            chunk,
+            outcome,
+            findings: Vec::new(),
+            unread: BTreeMap::new(),
+            skipped: BTreeMap::new(),
+            left_out: BTreeMap::new(),
+            notes: BTreeMap::new(),
+            model: None,
+        }
+    }
 }
 
 /// How a task of an agent ended.
@@ -180,12 +235,45 @@ fn is_zero<N: PartialEq + Default>(number: &N) -> bool {
     *number == N::default()
 }
 
+/// How long after a review that models left incomplete they are asked again, the first time and later.
+const REVISITS: [Duration; 4] = [
+    Duration::from_secs(300),
+    Duration::from_secs(1_800),
+    Duration::from_secs(7_200),
+    Duration::from_secs(28_800),
+];
+
+impl ReviewState {
+    /// What every task reported.
+    pub fn reports(&self) -> impl Iterator<Item = &AgentReport> {
+        self.agents.values().chain(self.models.values())
+    }
+
+    /// Whether a model failed in a way that asking again later cannot cure, and how.
+    pub fn refusal(&self) -> Option<&str> {
+        let refused =
+            |report: &&AgentReport| report.model.as_ref().is_some_and(|used| used.permanent);
+        self.models.values().find(refused).and_then(|report| match &report.outcome {
+            Outcome::Failed(why) => Some(why.as_str()),
+            _ => None,
+        })
+    }
+}
+
 impl State for ReviewState {
-    type Input = Target;
+    type Input = ReviewStart;
     type Update = ReviewUpdate;
 
-    fn new(target: Target) -> Self {
-        Self { target, ingested: None, agents: BTreeMap::new(), judgement: None, published: None }
+    fn new(request: ReviewStart) -> Self {
+        Self {
+            target: request.target,
+            overrides: request.settings,
+            ingested: None,
+            agents: BTreeMap::new(),
+            models: BTreeMap::new(),
+            judgement: None,
+            published: None,
+        }
     }
 
     fn validate(&self, update: &ReviewUpdate) -> Result<(), Invalid> {
@@ -194,7 +282,7 @@ impl State for ReviewState {
             _ if self.ingested.is_none() => {
                 Err(Invalid::new("ingested", "the change, before anything else"))
             }
-            ReviewUpdate::Agent(report) => check_findings(report),
+            ReviewUpdate::Agent(report) | ReviewUpdate::Model(report) => check_findings(report),
             ReviewUpdate::Published(_) if self.judgement.is_none() => {
                 Err(Invalid::new("judgement", "a judgement, before it is published"))
             }
@@ -209,9 +297,19 @@ impl State for ReviewState {
                 let key = ReportKey { agent: report.agent.clone(), chunk: report.chunk };
                 self.agents.insert(key, report);
             }
+            ReviewUpdate::Model(report) => {
+                self.models.insert(report.chunk, report);
+            }
             ReviewUpdate::Judged(judgement) => self.judgement = Some(judgement),
             ReviewUpdate::Published(published) => self.published = Some(published),
         }
+    }
+
+    /// What models did not answer they are asked again.
+    fn revisit(&self, times: u32) -> Option<Duration> {
+        let failed = |report: &AgentReport| matches!(report.outcome, Outcome::Failed(_));
+        let times = usize::try_from(times).ok()?;
+        REVISITS.get(times).copied().filter(|_| self.models.values().any(failed))
     }
 }
 

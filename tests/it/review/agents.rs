@@ -9,12 +9,11 @@ use verdict::{
     analysis::{Confidence, Finding, Severity, Side, Source},
     base::{Clock, Fault, Result},
     checkpoint::Memory,
-    forge::Target,
     graph::{
         EndedExecution, Execute, Graph, NewSpec, RetryPolicy, Runtime, State, Stop, testing::Faults,
     },
     workflows::review::{
-        self, Limits, ReviewDeps, ReviewState, ReviewUpdate,
+        self, Limits, ReviewDeps, ReviewStart, ReviewState, ReviewUpdate,
         agents::{AGENTS, Agent, AgentContext, ChunkReport},
         plan::Chunk,
         report::{Checked, ReportContext, coverage, json},
@@ -27,11 +26,12 @@ use super::support::{Repo, deps, found};
 pub async fn executed(
     graph: Graph<ReviewState, ReviewDeps>,
     deps: ReviewDeps,
-    target: Target,
+    start: impl Into<ReviewStart>,
     faults: Faults,
 ) -> EndedExecution<ReviewState> {
     let runtime = Runtime::new(Arc::new(Memory::new(Clock::system())), Clock::system(), "test");
-    let begun = runtime.open(&graph, NewSpec::new("review", 2, target).claim()).await.unwrap();
+    let spec = NewSpec::new("review", 2, start.into()).claim();
+    let begun = runtime.open(&graph, spec).await.unwrap();
     let execute = Execute { faults, ..Execute::new(graph, Arc::new(deps)) };
     runtime.execute(execute, begun.held.unwrap()).await.unwrap()
 }
@@ -261,17 +261,21 @@ async fn errors_of_one_agent_hide_no_other() {
     }
 }
 
-/// A review that version 1 of the workflow made: its state as it was told, and its report.
-fn of_version_1() -> (Value, Value) {
-    let fixture = include_str!("../../fixtures/review-run-1.json");
+/// A review that an older version of the workflow made: its state as it was told, and its report.
+fn of_version(fixture: &str) -> (Value, Value) {
     let Value::Object(mut all) = serde_json::from_str(fixture).unwrap() else { panic!() };
     (all.remove("state").unwrap(), all.remove("report").unwrap())
 }
 
 /// E20: what older versions stored loads, and is told as it was.
 #[test]
-fn reviews_of_version_1_load() {
-    let (told, report) = of_version_1();
+fn reviews_of_older_versions_load() {
+    loads(include_str!("../../fixtures/review-run-1.json"));
+    loads(include_str!("../../fixtures/review-run-2.json"));
+}
+
+fn loads(fixture: &str) {
+    let (told, report) = of_version(fixture);
     let state: ReviewState = serde_json::from_value(told.clone()).unwrap();
     let run = report["run"].as_str().unwrap().to_owned();
     let timings = serde_json::from_value(report["timings"].clone()).unwrap();

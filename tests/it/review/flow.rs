@@ -1,22 +1,22 @@
 //! Whole reviews of fixture repositories.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, fs, os::unix::fs::symlink, path::Path, sync::Arc};
 
 use verdict::{
-    base::Clock,
+    base::{Clock, FaultKind},
     checkpoint::Memory,
-    forge::{Target, local::LocalGit},
+    forge::{Forge, Locator, Selection, Target, local::LocalGit},
     graph::testing::Checks,
     workflows::{
         Admission, Event, Workflow,
         review::{
-            Limits, Review, ReviewDeps, agents, judge,
+            Limits, Review, ReviewDeps, ReviewStart, agents, judge,
             report::{Checked, Format, ReportContext, coverage, json, text},
         },
     },
 };
 
-use super::support::{Repo, deps, found, review};
+use super::support::{Repo, deps, found, git_in, review};
 
 /// A small change with something for each agent.
 fn fixture() -> Repo {
@@ -80,6 +80,7 @@ async fn text_for_people() {
     coverage: 1 of 3 changed files reviewed, 6 lines
       skipped  binary   logo.png
       skipped  deleted  old.txt
+    reviewed: 8faa846930..fd3473d356
     time: 42 ms · ingest 30 · judge 4
     run: 0123456789abcdef0123456789abcdef
 "###);
@@ -314,7 +315,7 @@ async fn settings_are_those_of_the_base() {
 #[tokio::test]
 async fn bad_settings_are_reported() {
     for (settings, reason) in [
-        ("[review]\nagents = [\"nobody\"]\n", "line 2: unknown variant `nobody`"),
+        ("[review]\nagents = [\"nobody\"]\n", "line 2: unknown agent `nobody`"),
         ("[review]\nagent = []\n", "line 2: unknown field `agent`"),
         ("[review\n", "line 1: "),
         ("[review]\nignore = [\"a{\"]\n", "line 2: ignore: `a{`"),
@@ -353,7 +354,8 @@ async fn missing_content_makes_it_incomplete() {
     change.findings.clear();
     let heads = [("b.py".to_owned(), "breakpoint()\n".to_owned())].into();
     let placed = judge::Placed::of(report.findings.clone(), &heads);
-    let judged = judge::judge(&change, [&report], placed);
+    let judged =
+        judge::judge(&change, [&report], placed, &verdict::workflows::review::Past::default());
     assert_eq!(judged.verdict.word(), "incomplete");
     assert_eq!(judged.findings.len(), 1);
 }
@@ -397,8 +399,8 @@ async fn nothing_of_a_change_moves_the_cursor() {
     );
 }
 
-fn target() -> Target {
-    FIXED.get().cloned().unwrap()
+fn target() -> ReviewStart {
+    FIXED.get().cloned().unwrap().into()
 }
 
 static FIXED: std::sync::OnceLock<Target> = std::sync::OnceLock::new();
@@ -416,8 +418,8 @@ async fn the_workflow_survives_everything() {
         input: target,
     };
     assert!(checks.survives_every_crash().await.unwrap() >= 10);
-    assert_eq!(checks.every_node_may_run_twice().await.unwrap(), 7);
-    assert_eq!(checks.every_node_may_fail().await.unwrap(), 7);
+    assert_eq!(checks.every_node_may_run_twice().await.unwrap(), 9);
+    assert_eq!(checks.every_node_may_fail().await.unwrap(), 9);
 }
 
 /// What a job's input comes to: ends that no longer move, and a key made of them.
@@ -432,7 +434,7 @@ async fn jobs_are_admitted_by_what_they_name() {
     };
     let deps = deps(Limits::default());
     let Admission::Start(start) = admit(&deps, "main", "").await.unwrap() else { panic!() };
-    assert_eq!(start.input, repo.resolve("HEAD^!").await.unwrap());
+    assert_eq!(start.input.target, repo.resolve("HEAD^!").await.unwrap());
     let Admission::Start(same) = admit(&deps, "HEAD", "").await.unwrap() else { panic!() };
     assert_eq!(same.key, start.key);
     let fresh = admit(&deps, "HEAD", r#","fresh":"1""#).await.unwrap();
@@ -452,6 +454,50 @@ async fn jobs_are_admitted_by_what_they_name() {
     assert!(fault.message.contains("forge.local.allow"), "{fault}");
     let here = allowing(repo.path());
     assert!(admit(&here, "HEAD", "").await.is_ok());
+}
+
+/// N5: what counts is where git's own folders are, however a repository leads there.
+#[tokio::test]
+async fn a_repository_in_an_allowed_folder_reads_nothing_outside_of_it() {
+    let outside = fixture();
+    let (theirs, allowed) = (outside.path().join(".git"), tempfile::tempdir().unwrap());
+    let allowed = allowed.path().canonicalize().unwrap();
+    let place = |name: &str| allowed.join(name);
+    let forge = LocalGit::default().allowing(Some(vec![allowed.clone()]));
+    let resolve = async |name: &str| {
+        let place = place(name).display().to_string();
+        let selection = Selection::Range("HEAD~1..HEAD".into());
+        Forge::resolve(&forge, &Locator { forge: "local".into(), place, selection }).await
+    };
+    let git = |folder: &Path, args: &[&str]| {
+        let done = git_in(folder, args.iter().copied());
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    };
+    git(
+        &allowed,
+        &["clone", "-q", "--no-hardlinks", &outside.path().display().to_string(), "whole"],
+    );
+    let target = resolve("whole").await.unwrap().target;
+
+    fs::create_dir(place("file")).unwrap();
+    fs::write(place("file/.git"), format!("gitdir: {}\n", theirs.display())).unwrap();
+    fs::create_dir(place("link")).unwrap();
+    symlink(&theirs, place("link/.git")).unwrap();
+    for name in ["common", "alternate"] {
+        git(&allowed, &["clone", "-q", "--no-hardlinks", "whole", name]);
+    }
+    fs::write(place("common/.git/commondir"), format!("{}\n", theirs.display())).unwrap();
+    let objects = format!("{}\n", theirs.join("objects").display());
+    fs::write(place("alternate/.git/objects/info/alternates"), &objects).unwrap();
+    for name in ["file", "link", "common", "alternate"] {
+        let fault = resolve(name).await.unwrap_err();
+        assert_eq!(fault.kind, FaultKind::Permanent, "{name}: {fault}");
+        assert!(fault.message.contains("forge.local.allow"), "{name}: {fault}");
+    }
+    // After it was admitted.
+    fs::write(place("whole/.git/objects/info/alternates"), objects).unwrap();
+    let fault = Forge::open(&forge, &target).await.err().unwrap();
+    assert!(fault.message.contains("forge.local.allow"), "{fault}");
 }
 
 /// A format that is none is told with those there are.

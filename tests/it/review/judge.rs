@@ -6,6 +6,7 @@ use verdict::{
     analysis::{Confidence, Finding, Severity, Side, Source, assign_fingerprints},
     workflows::review::{
         judge::{self, LeftOut, Placed},
+        past::Past,
         settings::Settings,
     },
 };
@@ -40,7 +41,7 @@ fn select(
     texts: &HashMap<String, String>,
     settings: &Settings,
 ) -> (Vec<Finding>, LeftOut) {
-    judge::select(Placed::of(found, texts), settings)
+    judge::select(Placed::of(found, texts), settings, &Past::default())
 }
 
 fn texts() -> HashMap<String, String> {

@@ -8,6 +8,7 @@ mod flow;
 mod forge;
 mod http_forge;
 mod judge;
+mod models;
 mod nasty;
 mod outputs;
 mod own_rules;

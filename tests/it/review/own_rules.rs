@@ -118,3 +118,25 @@ async fn a_suppressed_secret_stays_masked() {
     assert_eq!(state.judgement.as_ref().unwrap().left_out.suppressed, 1);
     assert!(!serde_json::to_string(&state).unwrap().contains(&key));
 }
+
+/// P1, R3: a rule whose cost grows with a power of the text comes to an end, the review names it, and
+/// the other rules are not affected.
+#[tokio::test]
+async fn greedy_rules_are_cut_short_and_named() {
+    let repo = Repo::new();
+    let call = "{kind: call, stopBy: end, has: ";
+    let nested = format!("{}{{kind: lambda, stopBy: end}}{}", call.repeat(8), "}".repeat(8));
+    for n in 0..3 {
+        let greedy = RULE
+            .replace("no-print", &format!("greedy-{n}"))
+            .replace("pattern: print($$$A)", &format!("kind: module\n  has: {nested}"));
+        repo.write(&format!(".verdict/rules/greedy-{n}.yml"), greedy);
+    }
+    repo.write(".verdict/rules/no-print.yml", RULE).commit("base");
+    let deep = format!("{}{}", "f(".repeat(150), ")".repeat(150));
+    repo.write("a.py", format!("{deep}\nprint(1)\n")).commit("change");
+    let state = repo.review("HEAD^!").await;
+    assert_eq!(found(&state), ["no-print a.py:2-2"]);
+    let text = report::text(&state, &report::ReportContext::default(), false);
+    assert!(text.contains("cut short: greedy-0, greedy-1, greedy-2"), "{text}");
+}

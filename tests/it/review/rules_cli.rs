@@ -30,6 +30,10 @@ fn rules_are_listed_explained_and_tried() {
     assert_eq!(of("py-debugger")["severity"], "medium");
     assert_eq!(of("py-debugger")["file"], Value::Null);
     assert_eq!(of("caller-left-behind")["severity"], "high");
+    for id in ["bidi-control", "large-binary", "bad-suppression", "bad-settings", "bad-rule"] {
+        assert_ne!(of(id)["problem"], "", "{id}");
+    }
+    assert_eq!(of("secret-github-token")["cwe"], 798);
 
     let (explained, _, code) = run(&machine, &["rules", "explain", "no-print"]);
     assert_eq!(code, Some(0));

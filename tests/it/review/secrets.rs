@@ -117,6 +117,19 @@ fn a_key_without_an_end_is_masked() {
     }
 }
 
+/// A key in a string in a string, as in JSON that a program writes: escaped once, twice, three times.
+#[test]
+fn a_key_is_masked_however_often_it_is_escaped() {
+    let (_, key) = samples().into_iter().find(|(r, _)| *r == "secret-private-key").unwrap();
+    let mut text = key.clone();
+    for _ in 0..3 {
+        text = serde_json::to_string(&text).unwrap();
+        let masked = secrets::mask(format!("{{\"key\": {text}, \"next\": \"kept\"}}"));
+        assert!(!masked.text.contains(hidden(&key)), "{}", masked.text);
+        assert!(masked.text.contains("kept"), "{}", masked.text);
+    }
+}
+
 /// Reported or not, it is masked.
 #[test]
 fn what_opens_nothing_is_not_reported() {

@@ -15,7 +15,9 @@ use verdict::{
         local::{self, LocalGit},
     },
     graph::State,
-    workflows::review::{Limits, ReviewDeps, ReviewState, ReviewUpdate, agents, ingest, judge_all},
+    workflows::review::{
+        Limits, ReviewDeps, ReviewState, ReviewUpdate, agents, ingest, judge_all, models::Session,
+    },
 };
 
 /// A rule of a repository's own.
@@ -120,12 +122,12 @@ pub fn deps(limits: Limits) -> ReviewDeps {
 }
 
 pub async fn review(deps: &ReviewDeps, target: Target) -> ReviewState {
-    let mut state = ReviewState::new(target);
+    let mut state = ReviewState::new(target.into());
     let take = |state: &mut ReviewState, update| {
         state.validate(&update).unwrap();
         state.merge(update);
     };
-    let change = ingest(deps, agents::AGENTS, &state.target).await.unwrap();
+    let change = ingest(deps, agents::AGENTS, &state).await.unwrap();
     take(&mut state, ReviewUpdate::Ingested(change.clone()));
     for agent in agents::AGENTS {
         for number in 0..change.plan.of(agent.id()).len() as u32 {
@@ -133,7 +135,7 @@ pub async fn review(deps: &ReviewDeps, target: Target) -> ReviewState {
             take(&mut state, ReviewUpdate::Agent(report));
         }
     }
-    let judgement = judge_all(deps, &state).await.unwrap();
+    let judgement = judge_all(deps, &state, &Session::default()).await.unwrap();
     take(&mut state, ReviewUpdate::Judged(judgement));
     state
 }

@@ -25,7 +25,7 @@ use super::{
     state::{AgentReport, Ingested, Outcome, ReviewFile},
 };
 use crate::{
-    analysis::{Category, Finding, assign_fingerprints},
+    analysis::{Finding, assign_fingerprints},
     base::{Fault, Result},
     forge::{FileChange, Target},
 };
@@ -119,9 +119,9 @@ impl<'a> AgentContext<'a> {
             let path = || file.path.clone();
             report.unread.extend(analysed.failed.clone().map(|why| (path(), why)));
             report.skipped.extend(analysed.skipped.clone().map(|why| (path(), why)));
-            let follows = self.agent == Category::Security.word();
-            let note = analysed.cut_off.clone().filter(|_| follows);
-            report.notes.extend(note.map(|why| (path(), why)));
+            let mut notes = analysed.cut_off.iter();
+            let note = notes.find(|(category, _)| category.word() == self.agent);
+            report.notes.extend(note.map(|(_, why)| (path(), why.clone())));
             report.left_out.extend((left_out > 0).then(|| (path(), left_out)));
         }
         Ok(report)
@@ -161,6 +161,6 @@ pub fn gave_up(agent: &dyn Agent, number: u32, fault: &Fault) -> AgentReport {
 
 fn report(agent: &dyn Agent, chunk: u32, outcome: Outcome, found: ChunkReport) -> AgentReport {
     let ChunkReport { findings, unread, skipped, left_out, notes } = found;
-    let agent = agent.id().to_owned();
-    AgentReport { agent, chunk, outcome, findings, unread, skipped, left_out, notes }
+    let report = AgentReport::new(agent.id(), chunk, outcome);
+    AgentReport { findings, unread, skipped, left_out, notes, ..report }
 }

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     analysis::{
-        Finding, LineSet, Lines, Ruleset, SourceText, changes, examine, secrets,
+        Category, Finding, LineSet, Lines, Ruleset, SourceText, changes, examine, secrets,
         sides::{self, Checked, Pair, cross_file::ChangedSignature},
     },
     forge::{Content, EntryKind, FileChange},
@@ -24,8 +24,8 @@ pub struct Analysed {
     pub skipped: Option<String>,
     /// Why it was not analysed, when something went wrong.
     pub failed: Option<String>,
-    /// Where values were not followed to their end, because of the bounds of the analysis.
-    pub cut_off: Option<String>,
+    /// What was not done to the end, because of the bounds of the analysis, by category.
+    pub cut_off: BTreeMap<Category, String>,
     /// What was found, of all categories; fingerprints not yet set.
     pub findings: Vec<Finding>,
     /// How many more findings of a rule there were than are kept, by agent.

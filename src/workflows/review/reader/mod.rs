@@ -20,7 +20,10 @@ mod head;
 use std::{
     collections::{HashMap, VecDeque},
     hash::{DefaultHasher, Hash, Hasher},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use futures_util::future::join_all;
@@ -32,7 +35,7 @@ pub use self::{
 };
 use super::own_rules::{self, OwnRule};
 use crate::{
-    analysis::{Ruleset, sides},
+    analysis::{Ruleset, secrets, sides, while_wanted},
     base::{Fault, Result},
     forge::{Change, Content, FileChange, Forges, Target},
 };
@@ -194,6 +197,25 @@ impl ChangeReader {
         Ok(texts.filter_map(|(f, head)| Some((f.path.clone(), head.text.clone()?))).collect())
     }
 
+    /// The masked base texts of those of `files` that lost a line, by object id.
+    ///
+    /// # Errors
+    /// When the forge does not answer.
+    pub async fn base_texts(&self, files: &[&FileChange]) -> Result<HashMap<String, Arc<str>>> {
+        let lost = files.iter().filter(|file| file.removed().next().is_some());
+        let blobs: Vec<String> = lost.map(|file| file.base.blob.clone()).collect();
+        if blobs.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let contents = self.change.contents(&blobs, self.limits.file_bytes).await?;
+        let masked = blobs.into_iter().zip(contents).map(|(blob, content)| async {
+            let Content::Text { text, .. } = content else { return None };
+            let masked = self.compute(move || secrets::mask(text).text).await?;
+            Some((blob, masked.into()))
+        });
+        Ok(join_all(masked).await.into_iter().flatten().collect())
+    }
+
     /// What the analysers say about `files`, in their order, by the built-in rules and those of the
     /// repository. Asked again about the same files, it answers from memory.
     ///
@@ -213,12 +235,20 @@ impl ChangeReader {
         Ok(all)
     }
 
-    /// Runs `work` where it keeps no other task from running. `None` when it panics.
+    /// Runs `work` where it keeps no other task from running. `None` when it panics. Once nobody
+    /// waits for it any more, analyses in it end soon.
     pub async fn compute<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Option<T> {
-        let _permit = self.processors.acquire().await.ok()?;
+        let permit = self.processors.clone().acquire_owned().await.ok()?;
+        let waiting = Waiting::default();
+        let unwanted = waiting.0.clone();
+        let work = move || {
+            // Held for as long as the processor is, even when nobody waits any more.
+            let _permit = permit;
+            while_wanted(unwanted, work)
+        };
         tokio::task::spawn_blocking(work).await.ok()
     }
 
@@ -287,6 +317,16 @@ impl ChangeReader {
         }
         let contents = self.change.contents(&blobs, self.limits.file_bytes).await?;
         Ok(blobs.into_iter().zip(contents).collect())
+    }
+}
+
+/// Somebody who waits for an answer; when they are gone, nobody wants it.
+#[derive(Default)]
+struct Waiting(Arc<AtomicBool>);
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 

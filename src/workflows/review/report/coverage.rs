@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::workflows::review::state::{AgentReport, Ingested, Outcome, ReviewFile, ReviewState};
+use crate::workflows::review::{
+    models::ModelTask,
+    state::{AgentReport, Ingested, Outcome, ReviewFile, ReviewState},
+};
 
 /// Whether something was reviewed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -50,7 +53,10 @@ fn of_file(state: &ReviewState, change: &Ingested, (at, file): (usize, &ReviewFi
         let report = report_of(state, change, agent, at);
         left_out += report.and_then(|r| r.left_out.get(path)).copied().unwrap_or_default();
         notes.extend(report.and_then(|r| r.notes.get(path)).cloned());
-        let (checked, why) = of_agent(file, agent, report);
+        let (checked, why) = match of_agent(file, agent, report) {
+            (Checked::Done, None) => of_models(state, change, agent, (at, path)),
+            other => other,
+        };
         reason = reason.or(why);
         agents.insert(agent.to_owned(), checked);
     }
@@ -80,6 +86,30 @@ fn report_of<'s>(
     let number = change.plan.of(agent).iter().position(|chunk| chunk.files.contains(&at))?;
     let mut reports = state.agents.values();
     reports.find(|r| r.agent == agent && usize::try_from(r.chunk) == Ok(number))
+}
+
+/// What the models of an agent left of a file that its analysis has done.
+fn of_models(
+    state: &ReviewState,
+    change: &Ingested,
+    agent: &str,
+    (at, path): (usize, &str),
+) -> (Checked, Option<String>) {
+    let at = u32::try_from(at).unwrap_or(u32::MAX);
+    let mine = |(_, task): &(u32, &ModelTask)| task.agent == agent && task.files.contains(&at);
+    for (number, _) in (0..).zip(&change.models).filter(mine) {
+        let why = match state.models.get(&number) {
+            None => Some(format!("{agent}: its model was not asked")),
+            Some(AgentReport { outcome: Outcome::Failed(why), .. }) => {
+                Some(format!("{agent}, its model: {why}"))
+            }
+            Some(report) => report.unread.get(path).cloned(),
+        };
+        if why.is_some() {
+            return (Checked::Failed, why);
+        }
+    }
+    (Checked::Done, None)
 }
 
 fn of_agent(

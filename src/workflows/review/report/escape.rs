@@ -7,7 +7,7 @@
 use super::tame;
 
 /// Several lines of text, code between backticks aside. Blank lines part paragraphs.
-pub(super) fn prose(text: &str) -> String {
+pub fn prose(text: &str) -> String {
     let lines: Vec<String> = text.trim().lines().map(|line| sentence(line.trim())).collect();
     lines.join("\n")
 }
@@ -147,8 +147,8 @@ fn longest_run(text: &str, mark: char) -> usize {
     text.split(|c| c != mark).map(str::len).max().unwrap_or(0)
 }
 
-/// Plain text for SARIF, in which only a link in brackets has a meaning.
-pub(super) fn plain(text: &str) -> String {
+/// Plain text for SARIF and for remarks beside lines, in which only a link in brackets has a meaning.
+pub fn plain(text: &str) -> String {
     let lines: Vec<String> = text.trim().lines().map(|line| tame(line).to_string()).collect();
     lines.join("\n").replace("](", "] (")
 }

@@ -28,6 +28,7 @@ use std::{collections::BTreeMap, fmt, str::FromStr};
 
 pub use code::Code;
 pub use coverage::{Checked, Coverage, coverage};
+pub use escape::{plain, prose};
 pub use github::github;
 pub use json::json;
 pub use markdown::{closing, comment, in_summary, markdown, opening};
@@ -37,12 +38,13 @@ pub use text::text;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::state::ReviewState;
+use super::{models::ModelUse, state::ReviewState};
 use crate::{
     analysis::{Finding, Severity},
-    base::{Fault, Result},
+    base::{Fault, Result, Timestamp},
     forge::Forges,
     graph::{RunId, Timings},
+    model::{Cost, Usage},
 };
 
 /// How a review is written.
@@ -100,6 +102,10 @@ pub struct ReportContext {
     pub code: Code,
     /// How many columns the text may have; unlimited when absent.
     pub width: Option<usize>,
+    /// What its forge calls the change, where it says more than the two commits.
+    pub description: Option<String>,
+    /// When it was reviewed, if that was before.
+    pub recorded: Option<Timestamp>,
 }
 
 /// A review to be shown.
@@ -143,6 +149,22 @@ impl Report {
         self
     }
 
+    /// The same, with what its forge calls the change.
+    pub async fn with_description(mut self, forges: &Forges) -> Self {
+        let change = forges.open(&self.state.target).await;
+        if let Ok(change) = change {
+            // A review is not lost because its repository is.
+            self.context.description = change.description().await.ok().flatten();
+        }
+        self
+    }
+
+    /// The same, of a review that was made before and is only shown again.
+    pub fn recorded(mut self, at: Option<Timestamp>) -> Self {
+        self.context.recorded = at;
+        self
+    }
+
     /// Written down. Only text can be coloured.
     pub fn write(&self, format: Format, colour: bool) -> String {
         let Self { state, context } = self;
@@ -153,6 +175,16 @@ impl Report {
             Format::Sarif => sarif(state, context),
             Format::Github => github(state, context),
         }
+    }
+
+    /// The state it is made of.
+    pub(super) fn state(&self) -> &ReviewState {
+        &self.state
+    }
+
+    /// What models were paid for it.
+    pub fn usage(&self) -> Usage {
+        models(&self.state).map(|used| used.usage).unwrap_or_default()
     }
 
     /// The outcome in one line, in which there is nothing of the change.
@@ -173,7 +205,7 @@ pub fn findings(state: &ReviewState) -> Vec<&Finding> {
         Some(judgement) => judgement.findings.iter().collect(),
         None => {
             let early = state.ingested.iter().flat_map(|i| &i.findings);
-            early.chain(state.agents.values().flat_map(|r| &r.findings)).collect()
+            early.chain(state.reports().flat_map(|r| &r.findings)).collect()
         }
     }
 }
@@ -181,6 +213,16 @@ pub fn findings(state: &ReviewState) -> Vec<&Finding> {
 /// The verdict's word; a run that stopped before the judge is incomplete.
 pub fn verdict(state: &ReviewState) -> &'static str {
     state.judgement.as_ref().map_or("incomplete", |j| j.verdict.word())
+}
+
+/// The verdict as people read it: nothing is called clean that nobody has read.
+fn verdict_words(state: &ReviewState) -> &'static str {
+    match verdict(state) {
+        "clean" if !coverage(state).iter().any(|row| row.status == Checked::Done) => {
+            "nothing reviewed"
+        }
+        word => word,
+    }
 }
 
 /// The most severe finding to show: what an exit code depends on.
@@ -199,7 +241,7 @@ fn summary(state: &ReviewState) -> String {
         counts.push_str(&format!(" · {count} {severity}"));
     }
     let total = counted(findings(state).len(), "finding", "findings");
-    format!("verdict: {} · {total}{counts}; {}", verdict(state), covered(state))
+    format!("verdict: {} · {total}{counts}; {}", verdict_words(state), covered(state))
 }
 
 /// How many findings of each severity, worst first.
@@ -217,6 +259,43 @@ fn covered(state: &ReviewState) -> String {
     let lines: u64 = done.iter().map(|r| r.lines).sum();
     let lines = format!("{lines} {}", if lines == 1 { "line" } else { "lines" });
     format!("{} of {} changed files reviewed, {lines}", done.len(), rows.len())
+}
+
+/// What models did for the review; absent when none was asked.
+fn models(state: &ReviewState) -> Option<ModelUse> {
+    let judge = state.judgement.iter().filter_map(|judgement| judgement.model.as_ref());
+    let tasks = state.models.values().filter_map(|report| report.model.as_ref());
+    let mut reports = tasks.chain(judge).peekable();
+    reports.peek()?;
+    let mut all = ModelUse::default();
+    for used in reports {
+        all.names.extend(used.names.iter().cloned());
+        all.usage += used.usage;
+        all.saved += used.saved;
+    }
+    Some(all)
+}
+
+/// The same in words, in which there is nothing of the change.
+fn models_words(state: &ReviewState) -> Option<String> {
+    let ModelUse { names, usage, saved, .. } = models(state)?;
+    let names: Vec<String> = names.into_iter().collect();
+    let mut words = match names.is_empty() {
+        true => "no model answered".to_owned(),
+        false => format!("models: {}", names.join(", ")),
+    };
+    let calls = counted(usize::try_from(usage.calls).unwrap_or(usize::MAX), "call", "calls");
+    words.push_str(&format!(" · {calls}, {} + {} tokens", usage.input, usage.output));
+    if usage.cost > Cost::default() {
+        words.push_str(&format!(" · cost {}", usage.cost));
+    }
+    if saved.input > 0 {
+        words.push_str(&format!(" · {} + {} tokens not paid again", saved.input, saved.output));
+    }
+    if saved.cost > Cost::default() {
+        words.push_str(&format!(" ({})", saved.cost));
+    }
+    Some(words)
 }
 
 fn counted(count: usize, one: &str, many: &str) -> String {

@@ -6,7 +6,9 @@ use std::{cmp::Reverse, collections::BTreeMap, fmt::Write};
 use anstyle::{AnsiColor, Style};
 use textwrap::core::display_width;
 
-use super::{Checked, ReportContext, counted, coverage, covered, findings, tame, verdict};
+use super::{
+    Checked, ReportContext, counted, coverage, covered, findings, models_words, tame, verdict_words,
+};
 use crate::{
     analysis::{Finding, Severity, Side},
     workflows::review::{judge::LeftOut, state::ReviewState},
@@ -20,6 +22,9 @@ const RED: Style = AnsiColor::Red.on_default();
 /// Of a finding that goes over many lines, so many are shown.
 const LINES: usize = 6;
 
+/// Characters of a commit id that are shown, as git does.
+const SHORT_ID: usize = 10;
+
 /// Before each line of code.
 const GUTTER: usize = 8;
 
@@ -31,7 +36,8 @@ pub fn text(state: &ReviewState, about: &ReportContext, colour: bool) -> String 
     }
     out.summary(state);
     out.coverage(state);
-    out.footer(about);
+    out.reviewed(state, about);
+    out.footer(state, about);
     out.text
 }
 
@@ -132,7 +138,7 @@ impl Out {
 
     fn summary(&mut self, state: &ReviewState) {
         let count = findings(state).len();
-        let word = verdict(state);
+        let word = verdict_words(state);
         let style = match word {
             "clean" => GREEN,
             "changes_requested" => RED,
@@ -183,7 +189,21 @@ impl Out {
         }
     }
 
-    fn footer(&mut self, about: &ReportContext) {
+    /// What was compared.
+    fn reviewed(&mut self, state: &ReviewState, about: &ReportContext) {
+        let short = |id: &str| id.chars().take(SHORT_ID).collect::<String>();
+        let (base, head) = (short(&state.target.base), short(&state.target.head));
+        let what = about.description.as_ref().map(|what| format!(" ({what})")).unwrap_or_default();
+        self.paragraph(&format!("reviewed: {base}..{head}{what}"), "", "  ");
+        if let Some(at) = about.recorded {
+            self.paragraph(&format!("recorded: {at}; --fresh reviews it again"), "", "  ");
+        }
+    }
+
+    fn footer(&mut self, state: &ReviewState, about: &ReportContext) {
+        if let Some(words) = models_words(state) {
+            self.paragraph(&words, "", "  ");
+        }
         let nodes = about.timings.iter().filter(|(node, _)| *node != "total");
         let mut parts: Vec<String> = nodes.map(|(node, ms)| format!("{node} {ms:.0}")).collect();
         if let Some(total) = about.timings.get("total") {
@@ -235,7 +255,10 @@ pub(super) fn left_out(counts: LeftOut) -> Option<String> {
         (counts.below_threshold, "below the thresholds"),
         (counts.merged, "duplicates"),
         (counts.unanchored, "without their line"),
+        (counts.refuted, "refuted"),
         (counts.suppressed, "suppressed in the source"),
+        (counts.dismissed, "dismissed before"),
+        (counts.unchanged, "about code reviewed before"),
         (counts.off, "of rules turned off"),
     ];
     let parts: Vec<String> =

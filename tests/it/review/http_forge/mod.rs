@@ -9,11 +9,11 @@ use std::{sync::Arc, time::Duration};
 use serde_json::value::RawValue;
 use verdict::{
     base::{FaultKind, Result},
-    forge::{Forges, Locator, Published, Selection, Target, local::LocalGit},
+    forge::{Forges, Locator, Published, Selection, local::LocalGit},
     graph::{EndedExecution, Stop, testing::Faults},
     workflows::{
         Admission, Event, Start, Workflow as _,
-        review::{self, Limits, Review, ReviewDeps, ReviewState, agents::AGENTS},
+        review::{self, Limits, Review, ReviewDeps, ReviewStart, ReviewState, agents::AGENTS},
     },
 };
 
@@ -41,7 +41,7 @@ fn deps(server: &Server) -> ReviewDeps {
     ReviewDeps::new(forges, Limits::default()).unwrap()
 }
 
-async fn admit(deps: &ReviewDeps, input: &str) -> Result<Start<Target>> {
+async fn admit(deps: &ReviewDeps, input: &str) -> Result<Start<ReviewStart>> {
     let input = RawValue::from_string(input.to_owned()).unwrap().into();
     match Review::admit(deps, &Event::Job { input, key: "k".into() }).await? {
         Admission::Start(start) => Ok(start),

@@ -139,6 +139,11 @@ fn nothing_of_a_change_acts_in_a_comment() {
     outcome.unwrap_or_else(|failure| panic!("{failure}"));
 }
 
+/// Whether nothing of a text acts: it has the structure of a harmless one, and its words are words.
+pub fn acts_nowhere(text: &str, harmless: &str) -> Result<(), TestCaseError> {
+    check(text, &structure(harmless).0)
+}
+
 fn check(text: &str, expected: &[String]) -> Result<(), TestCaseError> {
     let (parts, prose) = structure(text);
     let kind = |part: &String| part.split(['(', '{', '<']).next().unwrap_or_default().to_owned();

@@ -89,6 +89,7 @@ fn driver(rules: Vec<Descriptor>) -> Driver {
         short_description: Message::plain(text),
         full_description: None,
         help: None,
+        help_uri: None,
         default_configuration: Configuration { level },
         properties: Properties::new(),
     };

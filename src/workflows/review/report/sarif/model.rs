@@ -57,6 +57,8 @@ pub(super) struct Descriptor {
     pub(super) full_description: Option<Message>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) help: Option<Message>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) help_uri: Option<String>,
     pub(super) default_configuration: Configuration,
     #[serde(skip_serializing_if = "Properties::is_empty")]
     pub(super) properties: Properties,

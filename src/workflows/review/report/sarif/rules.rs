@@ -1,5 +1,5 @@
-//! What SARIF says about the rules of the findings: from their rule files, or what is told of the
-//! checks of both sides, where there are any; else from the first finding of each.
+//! What SARIF says about the rules of the findings: what there is to know about each rule, else what
+//! the first finding of it says.
 
 use serde_json::json;
 
@@ -8,41 +8,28 @@ use super::{
     model::{Configuration, Descriptor, Message, Properties},
 };
 use crate::{
-    analysis::{
-        Category, Confidence, Finding, Severity,
-        flow::{self, FlowRule},
-        rules::{self, RuleFile},
-        sides::{self, CHECKS},
-    },
-    workflows::review::{report::escape, state::ReviewState},
+    analysis::{Category, Confidence, Finding, Severity, rules},
+    workflows::review::{RuleInfo, report::escape, rule_book::cwe_in, state::ReviewState},
 };
 
 /// The descriptor of a finding's rule.
 pub(super) fn descriptor(state: &ReviewState, finding: &Finding) -> Descriptor {
-    if let Some(rule) = rule_file(state, &finding.rule) {
-        return of_file(&rule);
-    }
-    if let Some(flow) = flow::rules().find(|rule| rule.id == finding.rule) {
-        return of_flow(&flow);
-    }
-    let check = CHECKS.iter().find(|check| check.id == finding.rule);
-    check.map_or_else(|| of_finding(finding), of_check)
+    let info = RuleInfo::built_in(&finding.rule).or_else(|| own_rule(state, &finding.rule));
+    info.map_or_else(|| of_finding(finding), |info| of_rule(&info))
 }
 
-/// The rule of this name, built in or of the repository.
-fn rule_file(state: &ReviewState, id: &str) -> Option<RuleFile> {
-    if let Some((file, text)) = rules::built_in(id) {
-        return rules::read(file, text).ok();
-    }
+/// The rule of this name among those of the repository.
+fn own_rule(state: &ReviewState, id: &str) -> Option<RuleInfo> {
     let own = state.ingested.iter().flat_map(|i| &i.rules);
     // Only a text that names it is worth parsing.
     let mut own = own.filter(|rule| rule.text.contains(id));
-    own.find_map(|rule| rules::read(&rule.path, &rule.text).ok().filter(|file| file.id == id))
+    let rule =
+        own.find_map(|rule| rules::read(&rule.path, &rule.text).ok().filter(|file| file.id == id));
+    rule.map(|rule| RuleInfo::of_file(&rule, None))
 }
 
-fn of_file(rule: &RuleFile) -> Descriptor {
-    let (problem, advice) = (rule.problem.trim(), rule.advice.trim());
-    let info = RuleProperties {
+fn of_rule(rule: &RuleInfo) -> Descriptor {
+    let properties = RuleProperties {
         category: rule.category.word(),
         severity: rule.severity,
         confidence: rule.confidence,
@@ -50,51 +37,16 @@ fn of_file(rule: &RuleFile) -> Descriptor {
     };
     Descriptor {
         id: rule.id.clone(),
-        short_description: Message::plain(escape::plain(rule.title.trim())),
-        full_description: Some(Message::plain(escape::plain(problem))),
-        help: Some(both(&format!("{problem}\n\n{advice}"))),
-        default_configuration: Configuration { level: level(rule.severity) },
-        properties: info.properties(),
-    }
-}
-
-/// Of a kind of flow.
-fn of_flow(rule: &FlowRule) -> Descriptor {
-    let info = RuleProperties {
-        category: Category::Security.word(),
-        severity: rule.severity,
-        confidence: rule.confidence,
-        cwe: Some(rule.cwe),
-    };
-    Descriptor {
-        id: rule.id.to_owned(),
-        short_description: Message::plain(rule.title),
-        full_description: Some(Message::plain(rule.problem)),
+        short_description: Message::plain(escape::plain(&rule.title)),
+        full_description: Some(Message::plain(escape::plain(&rule.problem))),
         help: Some(both(&format!("{}\n\n{}", rule.problem, rule.advice))),
+        help_uri: rule.cwe.map(page_of),
         default_configuration: Configuration { level: level(rule.severity) },
-        properties: info.properties(),
+        properties: properties.properties(),
     }
 }
 
-/// Of a check of both sides.
-fn of_check(check: &sides::CheckInfo) -> Descriptor {
-    let info = RuleProperties {
-        category: check.category.word(),
-        severity: check.severity,
-        confidence: check.confidence,
-        cwe: cwe_in(check.problem),
-    };
-    Descriptor {
-        id: check.id.to_owned(),
-        short_description: Message::plain(check.title),
-        full_description: Some(Message::plain(check.problem)),
-        help: Some(both(&format!("{}\n\n{}", check.problem, check.advice))),
-        default_configuration: Configuration { level: level(check.severity) },
-        properties: info.properties(),
-    }
-}
-
-/// Of another check, a kind of credential or a model: its findings are all there is to know.
+/// Of what a model found: its finding is all there is to know.
 fn of_finding(finding: &Finding) -> Descriptor {
     let info = RuleProperties {
         category: &finding.agent,
@@ -111,21 +63,20 @@ fn of_finding(finding: &Finding) -> Descriptor {
         short_description: Message::plain(name.clone()),
         full_description: Some(Message::plain(name)),
         help: Some(both(&finding.body)),
+        help_uri: info.cwe.map(page_of),
         default_configuration: Configuration { level: level(finding.severity) },
         properties: info.properties(),
     }
 }
 
+/// The page about a weakness.
+fn page_of(cwe: u32) -> String {
+    format!("https://cwe.mitre.org/data/definitions/{cwe}.html")
+}
+
 /// A text that is Markdown, as such and plain.
 pub(super) fn both(text: &str) -> Message {
     Message { text: escape::plain(text), markdown: Some(escape::prose(text)) }
-}
-
-/// The weakness a body names, as `CWE-89`.
-fn cwe_in(body: &str) -> Option<u32> {
-    let (_, rest) = body.split_once("CWE-")?;
-    let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-    rest[..digits].parse().ok()
 }
 
 struct RuleProperties<'a> {

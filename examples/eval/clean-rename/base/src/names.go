@@ -1,0 +1,6 @@
+package names
+
+// Join puts two names together.
+func Join(a string, b string) string {
+	return a + " " + b
+}

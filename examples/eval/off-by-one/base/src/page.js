@@ -1,0 +1,3 @@
+export function lastPage(items, size) {
+  return Math.ceil(items.length / size);
+}

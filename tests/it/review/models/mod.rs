@@ -1,0 +1,11 @@
+//! Reviews with language models: the real binary on local repositories, its models a scripted server.
+
+mod budgets;
+mod evaluating;
+mod failures;
+mod findings;
+mod judging;
+mod paying;
+mod resuming;
+mod support;
+mod untrusted;

@@ -1,0 +1,92 @@
+//! What reviews cost, and what is not paid again.
+
+use fake_models::{Outcome, When};
+use serde_json::Value;
+
+use super::support::{JUDGE, Site, by_models, finds, nothing, report};
+use crate::support::eventually;
+
+/// P7: tokens and cost of the review are those the server counted.
+#[test]
+fn the_review_says_what_it_cost() {
+    let site = Site::new();
+    let report = report(&site.review());
+    let (paid, told) = (site.models.paid(), &report["models"]["usage"]);
+    assert_eq!(told["calls"], paid.calls);
+    assert_eq!((&told["input"], &told["output"]), (&paid.input.into(), &paid.output.into()));
+    let cost = (paid.input - paid.cached) * 3 + paid.output * 15 + paid.cached * 3 / 10;
+    assert!(told["cost"].as_u64().unwrap().abs_diff(cost) <= 4, "{told}, not {cost}");
+    let text = site.review_as("text").stdout;
+    assert!(text.contains(&format!("models: openai::m · 4 calls, {} +", paid.input)), "{text}");
+}
+
+/// P3, N1: asked again, afresh or after another commit, only what changed is paid; findings on the rest are there again, on the
+/// lines where they now are.
+#[test]
+fn only_what_changed_is_paid_again() {
+    let site = Site::new();
+    site.repo.write("src/other.py", "def f(a):\n    return a / 0\n").commit("other");
+    site.models.script(
+        When::says("Your side is logic"),
+        [finds(&[("src/other.py", "return a / 0"), ("src/pay.py", "return total(items)")])],
+    );
+    let review = |range: &str| {
+        let folder = site.repo.path().display().to_string();
+        let args = ["review", "--repo", &folder, range, "--format", "json", "--fresh"];
+        report(&site.machine.run(&args))
+    };
+    let first = review("HEAD~2..HEAD");
+    let asked = site.models.calls().len();
+    assert_eq!(asked, 5, "four agents, and the judge");
+    let again = review("HEAD~2..HEAD");
+    assert_eq!(site.models.calls().len(), asked, "nothing changed");
+    assert_eq!(again["findings"], first["findings"]);
+    assert_eq!(again["models"]["usage"]["calls"], 0);
+    assert!(again["models"]["saved"]["input"].as_u64().unwrap() > 0);
+    // A comment at the top of one file moves all its lines; the other is as it was.
+    let moved = "# totals\n\ndef total(items):\n    return sum(items) - 1\n\n\ndef refund(items):\n    return total(items)\n";
+    site.repo.write("src/pay.py", moved).commit("moved");
+    let moved = review("HEAD~3..HEAD");
+    let calls = site.models.calls();
+    assert_eq!(calls.len(), asked + 5);
+    for call in calls[asked..].iter().filter(|call| !call.says(JUDGE)) {
+        assert!(call.says("src/pay.py") && !call.says("src/other.py"), "{}", call.prompt);
+    }
+    let lines = by_models(&moved);
+    assert!(
+        lines.contains("logic src/other.py:2") && lines.contains("logic src/pay.py:8"),
+        "{lines:?}"
+    );
+}
+
+/// N1: a worker killed between two answers pays for none again.
+#[tokio::test]
+async fn a_crash_between_two_calls_pays_nothing_twice() {
+    let site = Site::new();
+    site.models.script(When::says("Your side is readability"), [nothing().held()]);
+    let folder = site.repo.path().display().to_string();
+    let args = ["review", "--repo", &folder, "HEAD~1..HEAD", "--format", "json"];
+    let mut process = site.machine.start(&args);
+    let answered = async || {
+        let answered =
+            |outcome| site.models.calls().iter().filter(|c| c.outcome == outcome).count();
+        (answered(Outcome::Answered) == 3 && answered(Outcome::InHand) == 1).then_some(())
+    };
+    eventually("three answers", answered).await;
+    // The fourth is not answered before the others are durable.
+    let kept = async || {
+        let runs = site.machine.run(&["runs", "list", "--format", "json"]).json();
+        let run = runs[0]["id"].as_str()?.to_owned();
+        let history = site.machine.run(&["runs", "history", &run, "--format", "json"]).json();
+        let of_models = |record: &&Value| record["node"] == "models";
+        (history.as_array()?.iter().filter(of_models).count() == 3).then_some(())
+    };
+    eventually("three are kept", kept).await;
+    process.kill().await;
+    site.models.script(When::says("Your side is readability"), [nothing()]);
+    let report = report(&site.review());
+    assert_eq!(report["verdict"], "clean", "{report:#}");
+    let calls = site.models.calls();
+    assert_eq!(calls.len(), 5, "the fourth was asked again, nobody else");
+    assert_eq!(calls.iter().filter(|call| call.outcome == Outcome::Answered).count(), 4);
+}
