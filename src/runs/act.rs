@@ -1,11 +1,13 @@
 //! Runs acted on from outside: answered, cancelled, forked, deleted.
 
+use std::time::Duration;
+
 use serde_json::value::RawValue;
 
 use super::{Error, Runs};
 use crate::{
     graph::{
-        RunId,
+        RunId, RunStatus, StepRef,
         store::{Cancelled, Deleted, Resumed},
     },
     workflows::Inspected,
@@ -28,14 +30,12 @@ impl Runs {
         };
         match self.runtime.resume(run, &interrupt, answer).await? {
             Resumed::Accepted(_) => {
-                self.wake(run, None).await;
+                self.wake(run, Duration::ZERO, None).await;
                 Ok(())
             }
             Resumed::Already(first) => {
                 let first = serde_json::from_slice(&first).map(|first| workflow.redact(first));
-                let first = first.unwrap_or_default();
-                let why = format!("interrupt {interrupt} was answered before, with {first}");
-                Err(Error::Conflict(why))
+                Err(Error::Answered { interrupt, first: first.unwrap_or_default() })
             }
             Resumed::Unknown => {
                 Err(Error::NotFound(format!("run {run} has no interrupt `{interrupt}`")))
@@ -48,7 +48,10 @@ impl Runs {
     pub async fn cancel(&self, id: &str) -> Result<(), Error> {
         let run = self.find(id).await?.id;
         match self.runtime.cancel(&run, self.owner()).await? {
-            Cancelled::Done => Ok(()),
+            Cancelled::Done => {
+                self.show_logged(&run, (RunStatus::Cancelled, "")).await;
+                Ok(())
+            }
             Cancelled::Final(status) => Err(Error::ended(&run, status)),
             Cancelled::Missing => Err(Error::NotFound(format!("there is no run {run}"))),
         }
@@ -56,11 +59,17 @@ impl Runs {
 
     /// Copies the run whose id begins so up to a step (0: its start) into a new one, which is queued.
     /// It publishes nothing unless `publish`.
-    pub async fn fork(&self, id: &str, step: u32, publish: bool) -> Result<RunId, Error> {
+    pub async fn fork(
+        &self,
+        id: &str,
+        step: impl Into<StepRef>,
+        publish: bool,
+    ) -> Result<RunId, Error> {
+        let step = step.into();
         let (head, workflow) = self.found(id).await?;
         let fork = workflow.fork(&self.runtime, &head.id, step, publish).await;
         let fork = fork.map_err(|fault| Error::NotFound(fault.message))?;
-        self.wake(&fork, None).await;
+        self.wake(&fork, Duration::ZERO, None).await;
         Ok(fork)
     }
 

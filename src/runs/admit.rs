@@ -9,7 +9,7 @@ use super::{Error, Runs, metrics};
 use crate::{
     base::{Fault, TraceContext},
     graph::{Envelope, Head, OpenedRun, RunId, RunStatus},
-    workflows::{Admission, AnyWorkflow, Event},
+    workflows::{Admission, AnyWorkflow, Event, Start},
 };
 
 /// How long a queue may take over a wake-up before a sweep is left to find the run.
@@ -20,8 +20,10 @@ const WAKE_TIMEOUT: Duration = Duration::from_secs(5);
 pub(super) enum ExecutedBy {
     /// The caller, who claims it in the same step.
     Caller,
-    /// Any worker: it is queued and due at once.
-    Workers,
+    /// The same, unless it is paused: then it is queued.
+    Worker,
+    /// Any worker: it is queued and due after this time.
+    Workers(Duration),
 }
 
 /// What an event came to: a run, new or known; none, for a reason; or the end of a subject's runs.
@@ -38,21 +40,53 @@ pub(super) enum AdmitError {
 }
 
 impl Runs {
-    /// Asks the workflow what the event comes to, and opens the run, or finds it.
+    /// Whether a worker like this one would take the job: its workflow is known, and what its input
+    /// names is there. What cannot be seen now is left to the worker. Opens nothing.
+    ///
+    /// # Errors
+    /// With what is wrong.
+    pub async fn check_job(
+        &self,
+        workflow: &str,
+        input: Arc<RawValue>,
+        key: &str,
+    ) -> Result<(), Error> {
+        let event = Event::Job { input, key: key.to_owned() };
+        match self.workflow(workflow)?.admit(&event).await {
+            Err(fault) if !fault.is_transient() => Err(Error::Invalid(fault.to_string())),
+            _ => Ok(()),
+        }
+    }
+
+    /// Asks the workflow what the event comes to, and opens the run, or finds it. The key that the
+    /// asker `named` counts more than what the workflow calls it; `by` says who is to execute a new
+    /// one.
     pub(super) async fn admit(
         &self,
         workflow: &Arc<dyn AnyWorkflow>,
-        event: &Event,
+        (event, named): (&Event, Option<&str>),
         envelope: Option<Envelope>,
-        by: ExecutedBy,
+        by: impl FnOnce(&Start<Arc<RawValue>>) -> ExecutedBy + Send,
     ) -> Result<Admitted, AdmitError> {
-        let start = match workflow.admit(event).await.map_err(AdmitError::Refused)? {
+        let mut start = match workflow.admit(event).await.map_err(AdmitError::Refused)? {
             Admission::Ignore { reason } => return Ok(Admitted::Ignored(reason)),
             Admission::Cancel { subject } => return Ok(Admitted::Cancel(subject)),
             Admission::Start(start) => start,
         };
-        // Due from now on: without a time a sweep would never take it up.
-        let leave_until = (by == ExecutedBy::Workers).then(|| self.now());
+        if let Some(named) = named.filter(|named| *named != start.key) {
+            // Apart from the workflow's own names: nobody takes the run of another's event.
+            start.key = format!("job:{named}");
+        }
+        // Due from then on: without a time a sweep would never take it up.
+        let leave_until = match by(&start) {
+            ExecutedBy::Caller => None,
+            ExecutedBy::Workers(after) => Some(self.now().plus(after)),
+            ExecutedBy::Worker => {
+                let about = start.subject.as_deref().unwrap_or(&start.key);
+                let paused = self.paused(workflow.name(), about).await;
+                paused.map_err(AdmitError::Store)?.map(|_| self.now())
+            }
+        };
         let opened = workflow.open(&self.runtime, start, envelope, leave_until).await;
         let begun = opened.map_err(AdmitError::Store)?;
         for run in &begun.superseded {
@@ -61,15 +95,18 @@ impl Runs {
         Ok(Admitted::Opened(Box::new(begun)))
     }
 
-    /// The same for a job whose asker waits for the answer.
+    /// The same for a job whose asker waits for the answer. Without a key it is a run of its own,
+    /// unless the workflow has a name for it.
     pub(super) async fn admit_job(
         &self,
         workflow: &Arc<dyn AnyWorkflow>,
-        (input, key): (Arc<RawValue>, String),
+        (input, named): (Arc<RawValue>, Option<String>),
         envelope: Option<Envelope>,
         by: ExecutedBy,
     ) -> Result<OpenedRun, Error> {
-        match self.admit(workflow, &Event::Job { input, key }, envelope, by).await {
+        let key = named.clone().unwrap_or_else(|| RunId::random().to_string());
+        let event = Event::Job { input, key };
+        match self.admit(workflow, (&event, named.as_deref()), envelope, |_| by).await {
             Ok(Admitted::Opened(begun)) => Ok(*begun),
             Ok(Admitted::Ignored(reason)) => Err(Error::NoRun(reason)),
             Ok(Admitted::Cancel(_)) => {
@@ -82,7 +119,7 @@ impl Runs {
         }
     }
 
-    /// Stores a run for the workers, then wakes one. A known key answers with the run there is.
+    /// Stores a run for the workers, then wakes one. A key that is known answers with the run there is.
     /// `envelope` is the message that a queue would have brought: its dead letter sends that again.
     ///
     /// # Errors
@@ -91,12 +128,15 @@ impl Runs {
     pub async fn submit(
         &self,
         workflow: &str,
-        job: (Arc<RawValue>, String),
+        job: (Arc<RawValue>, Option<String>),
         envelope: Envelope,
     ) -> Result<Head, Error> {
         let trace = envelope.trace.clone();
         let stored = match self.workflow(workflow) {
-            Ok(found) => self.admit_job(found, job, Some(envelope), ExecutedBy::Workers).await,
+            Ok(found) => {
+                self.admit_job(found, job, Some(envelope), ExecutedBy::Workers(Duration::ZERO))
+                    .await
+            }
             Err(unknown) => Err(unknown),
         };
         metrics::submitted(stored.as_ref().map(|begun| begun.created));
@@ -107,14 +147,14 @@ impl Runs {
         // One that waits for its time is woken by the message or the sweep that knows of it.
         let due = head.not_before.is_none_or(|at| at <= self.now());
         if status == RunStatus::Queued && due {
-            self.wake(run, trace.as_ref()).await;
+            self.wake(run, Duration::ZERO, trace.as_ref()).await;
         }
         Ok(head)
     }
 
-    /// Tells the workers that a run is due.
-    pub(super) async fn wake(&self, run: &RunId, trace: Option<&TraceContext>) {
-        let why = match timeout(WAKE_TIMEOUT, self.notifier.wake(run, trace)).await {
+    /// Tells the workers that a run is due after this time.
+    pub(super) async fn wake(&self, run: &RunId, after: Duration, trace: Option<&TraceContext>) {
+        let why = match timeout(WAKE_TIMEOUT, self.notifier.wake(run, after, trace)).await {
             Ok(Ok(())) => return,
             Ok(Err(fault)) => fault.message,
             Err(_) => format!("no answer within {} s", WAKE_TIMEOUT.as_secs()),

@@ -3,11 +3,13 @@
 
 use std::time::Duration;
 
+use async_trait::async_trait;
 use bytes::Bytes;
+use tokio::time::Instant;
 
-use super::{Error, Runs, settle::unchanged};
+use super::{Error, Runs, notifier::Settled, settle::unchanged};
 use crate::{
-    base::{Result, Timestamp, hash_hex},
+    base::{Fault, Result, Timestamp, hash_hex},
     graph::{
         ClaimHow, Envelope, Failure, Meta, RunId,
         store::{
@@ -19,6 +21,9 @@ use crate::{
 
 /// How long a letter without a run is left to the worker that has its message in hand.
 const MIN_PUBLISH_AGE: Duration = Duration::from_secs(60);
+
+/// How often the queue's copies of settled letters are taken away while many are settled.
+const REMOVAL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// What a replay or a discarding came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +54,9 @@ pub struct LetterQuery {
     /// Last given up no longer ago than this.
     #[arg(long, value_name = "AGE", value_parser = humantime::parse_duration)]
     pub newer_than: Option<Duration>,
+    /// Only letters behind the one of this time and id in the listing.
+    #[arg(skip)]
+    pub after: Option<(Timestamp, String)>,
 }
 
 impl LetterQuery {
@@ -58,6 +66,15 @@ impl LetterQuery {
             && self.workflow.as_ref().is_none_or(|name| letter.workflow.as_ref() == Some(name))
             && self.older_than.is_none_or(|limit| age > limit)
             && self.newer_than.is_none_or(|limit| age <= limit)
+            && self.after.as_ref().is_none_or(|(at, id)| (letter.last_at, &letter.id) < (*at, id))
+    }
+}
+
+#[async_trait]
+impl Settled for Runs {
+    async fn is_settled(&self, letter: &str) -> Result<bool> {
+        let found = self.store().letter(letter).await?;
+        Ok(found.is_some_and(|letter| letter.state != LetterState::Open))
     }
 }
 
@@ -78,61 +95,98 @@ impl Runs {
         let filter = LetterFilter { state, confirmed: None, limit: 0 };
         let (mut letters, now) = (self.store().letters(&filter).await?, self.now());
         letters.retain(|letter| query.fits(letter, now));
+        letters.sort_unstable_by(|a, b| (b.last_at, &b.id).cmp(&(a.last_at, &a.id)));
         Ok(letters)
     }
 
     /// A dead letter, and its payload as people may read it.
     pub async fn dead_letter(&self, id: &str) -> Result<(Letter, String), Error> {
-        let letter = self.store().letter(id).await?;
+        let id = self.letter_id(id).await?;
+        let letter = self.store().letter(&id).await?;
         let letter = letter.ok_or_else(|| Error::NotFound(format!("there is no letter `{id}`")))?;
         let payload = self.workflows.readable(letter.workflow.as_deref(), &letter.payload);
         Ok((letter, payload))
     }
 
-    /// Sends the letters' messages again; their runs, where they have one, go on at what failed.
-    /// Answers for each letter, in order.
+    /// The id of the letter whose id begins so.
     ///
     /// # Errors
-    /// If the store or the queue fails: for the letter it failed at, and for the rest nothing was
-    /// done. Doing it again is harmless.
-    pub async fn replay(&self, ids: &[String]) -> (Vec<Replayed>, Result<()>) {
-        self.close(ids, LetterState::Replayed).await
+    /// If there is none, or several.
+    pub async fn letter_id(&self, id: &str) -> Result<String, Error> {
+        if self.store().letter(id).await?.is_some() {
+            return Ok(id.to_owned());
+        }
+        let none = || Error::NotFound(format!("there is no letter `{id}`"));
+        if id.len() < super::MIN_ID_DIGITS {
+            return Err(none());
+        }
+        let all = self.dead_letters(&LetterQuery { settled: true, ..Default::default() }).await?;
+        let mut found = all.into_iter().filter(|letter| letter.id.starts_with(id));
+        match (found.next(), found.next()) {
+            (None, _) => Err(none()),
+            (Some(letter), None) => Ok(letter.id),
+            _ => Err(Error::Invalid(format!("several letters begin with `{id}`: give more of it"))),
+        }
     }
 
-    /// Puts the letters away. Answers for each letter, in order.
+    /// Replays or discards one letter: its message is sent again, and its run goes on at what failed;
+    /// or it is put away. Answers whether this call did it; `false` if it was so before.
     ///
     /// # Errors
-    /// As [`Self::replay`].
-    pub async fn discard(&self, ids: &[String]) -> (Vec<Replayed>, Result<()>) {
-        self.close(ids, LetterState::Discarded).await
+    /// If there is no such letter, it was settled otherwise before, or the store or the queue fails.
+    pub async fn close_letter(&self, id: &str, to: LetterState) -> Result<bool, Error> {
+        let mut closed = Ok(Replayed::Missing);
+        self.close_each(&[id.to_owned()], to, |_, answer| closed = answer).await;
+        match closed? {
+            Replayed::Done => Ok(true),
+            Replayed::Before(state) if state == to => Ok(false),
+            Replayed::Before(state) => {
+                Err(Error::Conflict(format!("letter `{id}` was {state} before")))
+            }
+            Replayed::Missing => Err(Error::NotFound(format!("there is no letter `{id}`"))),
+        }
     }
 
-    /// One letter after the other, then the queue's copies in one go: going through a broker's
-    /// dead letters costs as much for one as for all.
-    async fn close(&self, ids: &[String], to: LetterState) -> (Vec<Replayed>, Result<()>) {
-        let (mut answers, mut settled, mut result) = (Vec::new(), Vec::new(), Ok(()));
+    /// Replays or discards letters, each by itself: one that cannot be sent leaves the others be.
+    /// `told` hears of each as it is done. An outage ends it: nothing was done to the letters after.
+    ///
+    /// The queue's copies go every few seconds and at the end: going through a broker's dead letters
+    /// costs as much for one as for all.
+    pub async fn close_each(
+        &self,
+        ids: &[String],
+        to: LetterState,
+        mut told: impl FnMut(&str, Result<Replayed>),
+    ) {
+        let (mut settled, mut removed) = (Vec::new(), Instant::now());
         for id in ids {
             let answer = match to {
                 LetterState::Replayed => self.resend(id).await,
                 _ => self.settle_letter(id, to).await,
             };
-            match answer {
-                Ok(answer) => answers.push(answer),
-                Err(fault) => {
-                    result = Err(fault);
-                    break;
-                }
-            }
-            if answers.last() != Some(&Replayed::Missing) {
+            let ends = answer.as_ref().is_err_and(Fault::is_transient);
+            if answer.as_ref().is_ok_and(|answer| *answer != Replayed::Missing) {
                 settled.push(id.clone());
             }
+            told(id, answer);
+            if ends {
+                break;
+            }
+            if removed.elapsed() >= REMOVAL_INTERVAL {
+                self.remove_copies(&mut settled).await;
+                removed = Instant::now();
+            }
         }
-        if !settled.is_empty()
-            && let Err(error) = self.notifier.remove(&settled).await
+        self.remove_copies(&mut settled).await;
+    }
+
+    async fn remove_copies(&self, settled: &mut Vec<String>) {
+        let letters = std::mem::take(settled);
+        if !letters.is_empty()
+            && let Err(error) = self.notifier.remove(&letters, self).await
         {
             tracing::warn!(%error, "settled dead letters stay on the queue until the next sweep");
         }
-        (answers, result)
     }
 
     async fn resend(&self, id: &str) -> Result<Replayed> {
@@ -166,14 +220,34 @@ impl Runs {
     /// If the store or the queue does not take it.
     pub async fn record_dead_letter(&self, letter: &Letter) -> Result<()> {
         self.store().put_letter(letter.clone()).await?;
-        self.publish_dead_letter(letter).await
+        self.publish_dead_letter(letter).await.map(drop)
     }
 
-    /// Publishes a recorded letter, and records that it is published. Idempotent.
-    pub(super) async fn publish_dead_letter(&self, letter: &Letter) -> Result<()> {
+    /// Publishes a recorded letter, shows the end of its run, and records that both are done.
+    /// Idempotent. `false` when the end could not be shown and a sweep is to try again.
+    pub(super) async fn publish_dead_letter(&self, letter: &Letter) -> Result<bool> {
         self.notifier.publish(letter).await?;
+        if let Some(run) = &letter.run
+            && !self.show_failure(run, &letter.error).await?
+        {
+            return Ok(false);
+        }
         self.store().confirm_letter(&letter.id).await?;
-        Ok(())
+        Ok(true)
+    }
+
+    /// Shows that a run failed, unless it goes on again. What cannot be shown at all holds up no
+    /// letter.
+    async fn show_failure(&self, run: &RunId, error: &str) -> Result<bool> {
+        let head = self.store().head(run).await?;
+        if head.is_none_or(|head| head.status != RunStatus::Failed) {
+            return Ok(true);
+        }
+        let Err(fault) = self.show_standing(run, (RunStatus::Failed, error)).await else {
+            return Ok(true);
+        };
+        tracing::warn!(%run, %fault, "that the run failed is not shown");
+        Ok(!fault.is_transient())
     }
 
     /// Publishes letters that were recorded and not confirmed, at most so many.
@@ -212,7 +286,8 @@ impl Runs {
         }
         let published = self.publish_dead_letter(&letter).await;
         if let Publisher::Us(lease, head) = publisher {
-            self.release_published((&lease, &head), &letter, published.is_ok()).await?;
+            let confirmed = published.as_ref().is_ok_and(|confirmed| *confirmed);
+            self.release_published((&lease, &head), &letter, confirmed).await?;
         }
         published?;
         tracing::info!(letter = letter.id, "dead letter delivered late");

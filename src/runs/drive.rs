@@ -5,11 +5,12 @@
 
 use std::{sync::Arc, time::Duration};
 
+use serde_json::value::RawValue;
 use tokio::sync::broadcast;
 use tracing::Span;
 
 use super::{
-    Outcome, Request, Runs, Source, UnsettledRun, WorkResult,
+    Outcome, Request, Runs, Slots, Source, UnsettledRun, WorkResult,
     admit::{AdmitError, Admitted, ExecutedBy},
 };
 use crate::{
@@ -19,7 +20,7 @@ use crate::{
         ReopenFrom, RunId, RunStatus, Stop,
         store::{Claimed, Lease, RunFilter},
     },
-    workflows::{AnyEndedExecution, AnyWorkflow, Event, Options},
+    workflows::{AnyEndedExecution, AnyWorkflow, Event, Options, Start},
 };
 
 /// How a process drives runs.
@@ -29,6 +30,23 @@ pub struct Drive {
     pub control: Control,
     /// Where their events go.
     pub events: broadcast::Sender<EventEnvelope>,
+    /// How often in a row a run's process may die over it before it works alone, and once more
+    /// before it is given up. `None` does not count.
+    pub max_lost_claims: Option<u32>,
+    /// Whether this process works on nothing else.
+    pub alone: bool,
+    /// How many at a time.
+    pub slots: Slots,
+    /// How long to wait for more events after one of a burst.
+    pub quiet: Duration,
+}
+
+impl Drive {
+    /// Any number of runs at a time, each at once.
+    pub fn new(control: Control, events: broadcast::Sender<EventEnvelope>) -> Self {
+        let slots = Slots::default();
+        Self { control, events, max_lost_claims: None, alone: false, slots, quiet: Duration::ZERO }
+    }
 }
 
 /// Why a run that has ended goes on, and from where.
@@ -117,43 +135,72 @@ impl Runs {
     ) -> Result<WorkResult> {
         // Made only now: a body may be large.
         let envelope = Envelope::of(source.headers.clone(), &source.body);
-        let begun = match self.admit(workflow, event, Some(envelope), ExecutedBy::Caller).await {
-            Ok(Admitted::Opened(begun)) => begun,
-            Ok(Admitted::Ignored(reason)) => {
-                tracing::info!(workflow = workflow.name(), %reason, "event ignored");
-                return Ok(Outcome::Done.into());
+        let (mut slot, mut quiet) = (None, None);
+        let by = |start: &Start<Arc<RawValue>>| {
+            quiet = Some(drive.quiet).filter(|quiet| start.settles && !quiet.is_zero());
+            if quiet.is_none() {
+                slot = drive.slots.take(start.subject.as_deref());
             }
-            Ok(Admitted::Cancel(subject)) => {
-                return self.cancel_subject(workflow.name(), subject).await;
-            }
-            Err(AdmitError::Store(fault)) if fault.is_transient() => return Err(fault),
-            Err(AdmitError::Refused(fault) | AdmitError::Store(fault)) => {
-                let error = fault.to_string();
-                let outcome = Outcome::NotAdmitted { fault, deliveries: source.deliveries };
-                return Ok(WorkResult::because(outcome, error).of(workflow.name()));
+            match &slot {
+                Some(_) => ExecutedBy::Worker,
+                None => ExecutedBy::Workers(quiet.unwrap_or_default()),
             }
         };
+        let begun =
+            match self.admit(workflow, (event, source.key.as_deref()), Some(envelope), by).await {
+                Ok(Admitted::Opened(begun)) => begun,
+                Ok(Admitted::Ignored(reason)) => {
+                    tracing::info!(workflow = workflow.name(), %reason, "event ignored");
+                    return Ok(Outcome::Done.into());
+                }
+                Ok(Admitted::Cancel(subject)) => {
+                    return self.cancel_subject(workflow.name(), subject).await;
+                }
+                Err(AdmitError::Store(fault)) if fault.is_transient() => return Err(fault),
+                Err(AdmitError::Refused(fault) | AdmitError::Store(fault)) => {
+                    let error = fault.to_string();
+                    let outcome = Outcome::NotAdmitted { fault, deliveries: source.deliveries };
+                    return Ok(WorkResult::because(outcome, error).of(workflow.name()));
+                }
+            };
         let OpenedRun { head, created, held, .. } = *begun;
-        match held {
-            Some(held) => {
+        match (held, quiet) {
+            (Some(held), _) => {
                 record_in_span(&head);
                 self.drive_claimed(workflow, held, head, None, drive).await
             }
-            None if created => Ok(Outcome::Done.into()),
-            None if head.status == RunStatus::Superseded => self.current_again(head, drive).await,
-            None => self.take_up(head, None, drive).await,
+            (None, Some(quiet)) if created && !head.status.is_final() => {
+                record_in_span(&head);
+                self.wake(&head.id, quiet, source.trace().as_ref()).await;
+                Ok(Outcome::Queued.into())
+            }
+            (None, _) if created && head.status.is_final() => Ok(Outcome::Done.into()),
+            _ if head.status == RunStatus::Superseded => self.current_again(head, drive).await,
+            _ => {
+                drop(slot);
+                self.take_up(head, None, drive).await
+            }
         }
     }
 
     async fn cancel_subject(&self, workflow: &str, subject: String) -> Result<WorkResult> {
+        // Cancelled ones too: a crash may have come before their end was shown.
         let filter = RunFilter {
-            statuses: vec![RunStatus::Queued, RunStatus::Running, RunStatus::Parked],
+            statuses: vec![
+                RunStatus::Queued,
+                RunStatus::Running,
+                RunStatus::Parked,
+                RunStatus::Cancelled,
+            ],
             workflow: Some(workflow.to_owned()),
             subject: Some(subject),
             ..RunFilter::default()
         };
         for head in self.store().list(&filter).await? {
-            self.runtime.cancel(&head.id, "an event on its subject").await?;
+            if head.status != RunStatus::Cancelled {
+                self.runtime.cancel(&head.id, "an event on its subject").await?;
+            }
+            self.show_logged(&head.id, (RunStatus::Cancelled, "")).await;
         }
         Ok(Outcome::Done.into())
     }
@@ -186,13 +233,41 @@ impl Runs {
         if head.status.is_final() && reopen.is_none() && !revisit {
             return self.finished(&head).await;
         }
+        if let Some(pause) = self.paused_run(&head).await? {
+            let put_off = UnsettledRun::Unclaimed(Box::new(head));
+            return Ok(WorkResult::because(Outcome::Paused, pause).with(put_off));
+        }
         let workflow = self.workflows.get(&head.workflow);
         let Some(workflow) = workflow.filter(|w| w.versions().contains(&head.workflow_version))
         else {
             return Ok(self.foreign(head));
         };
+        let most = drive.max_lost_claims.unwrap_or(u32::MAX);
+        if !drive.alone
+            && head.lost_claims_after_claim() == most
+            && (head.lease.is_none() || self.runtime.takes_over(&head))
+        {
+            return Ok(Outcome::NeedsToBeAlone.into());
+        }
+        // What is replayed or visited again has waited before.
+        let slot = drive.slots.take(head.subject.as_deref());
+        if slot.is_none() && reopen.is_none() && !revisit {
+            drive.slots.line_up(&head);
+            return Ok(Outcome::Queued.into());
+        }
         let how = ClaimHow { early: reopen.is_some(), reopen: reopen.is_some() || revisit };
         Ok(match self.runtime.claim(&head.id, how).await? {
+            Claimed::Yours(lease, head) if head.lost_claims > most => {
+                let claims = head.lost_claims;
+                let error = format!(
+                    "{claims} processes in a row died while they worked on run {}, the last of them \
+                     on nothing else; find out why (their logs, the memory they may use) before it \
+                     is replayed",
+                    head.id
+                );
+                WorkResult::because(Outcome::WorkersDied { claims }, error)
+                    .with(UnsettledRun::Claimed(lease, head))
+            }
             Claimed::Yours(lease, head) => {
                 return self.drive_claimed(workflow, lease.into(), *head, reopen, drive).await;
             }
@@ -242,14 +317,24 @@ impl Runs {
             // Somebody claimed it to reopen it and died before saying so in its log. Its head says
             // again how it ended; what the message asks for is found out from there.
             Stop::Ended => Outcome::Early { left: Duration::ZERO }.into(),
-            Stop::Waiting(_) => Outcome::Parked.into(),
+            Stop::Waiting(_) => {
+                self.show_logged(&head.id, (RunStatus::Parked, "an answer or a time")).await;
+                Outcome::Parked.into()
+            }
             Stop::Drained | Stop::Crashed => Outcome::Stopping.into(),
             Stop::Fenced => match self.store().head(&head.id).await? {
                 // Another worker has it; otherwise it was stopped, or deleted.
                 Some(head) if !head.status.is_final() => {
                     WorkResult::because(Outcome::LeaseLost, "the lease was lost")
                 }
-                _ => Outcome::Done.into(),
+                Some(head) => {
+                    // What it was about to show as it was stopped is there by now.
+                    if matches!(head.status, RunStatus::Superseded | RunStatus::Cancelled) {
+                        self.show_logged(&head.id, (head.status, "")).await;
+                    }
+                    Outcome::Done.into()
+                }
+                None => Outcome::Done.into(),
             },
             Stop::StoreLost(fault) => return unloadable(fault, lease, head),
             Stop::Failed(failure) => {

@@ -1,5 +1,7 @@
 //! Why nothing was done about a run.
 
+use serde_json::Value;
+
 use crate::{
     base::Fault,
     graph::{StoreError, store::RunStatus},
@@ -28,6 +30,14 @@ pub enum Error {
     /// It is not as the call needs it to be: it has ended, waits for nothing, was answered before.
     #[error("{0}")]
     Conflict(String),
+    /// The interrupt was answered before.
+    #[error("interrupt {interrupt} was answered before, with {first}")]
+    Answered {
+        /// The interrupt's id.
+        interrupt: String,
+        /// The first answer, sensitive fields redacted.
+        first: Value,
+    },
     /// Something it needs is out of reach: asking again may help.
     #[error("{0}")]
     Unavailable(Fault),

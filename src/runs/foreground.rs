@@ -9,6 +9,7 @@ use tokio::time::sleep;
 
 use super::{Drive, Error, Runs, admit::ExecutedBy, drive::Reopen};
 use crate::{
+    base::Timestamp,
     graph::{
         ClaimHow, Head, LeasedRun, OpenedRun, ReopenFrom, RunId, RunStatus, Stop, Timings,
         store::{Claimed, Holder},
@@ -38,6 +39,8 @@ pub struct Driven {
     pub state: Value,
     /// Its timings.
     pub timings: Timings,
+    /// When it ended, of a run that was found at its end.
+    pub recorded: Option<Timestamp>,
 }
 
 impl Runs {
@@ -46,7 +49,7 @@ impl Runs {
         &self,
         workflow: &str,
         input: Arc<RawValue>,
-        key: String,
+        key: Option<String>,
     ) -> Result<Opened, Error> {
         let workflow = self.workflow(workflow)?.clone();
         let opened = self.admit_job(&workflow, (input, key), None, ExecutedBy::Caller).await;
@@ -79,7 +82,8 @@ impl Runs {
         let Inspected { head, state, timings, .. } = workflow.inspect(&self.runtime, &run).await?;
         let completed = head.status == RunStatus::Completed;
         let stop = if completed { Stop::Completed } else { Stop::Drained };
-        Ok(Driven { run, stop, state, timings })
+        let recorded = completed.then_some(head.updated_at);
+        Ok(Driven { run, stop, state, timings, recorded })
     }
 
     /// Claims a run that is there: waits while a living process works on it. `None` if it is
@@ -121,12 +125,18 @@ impl Runs {
             Stop::Failed(failure) if failure.fault.is_transient() => {
                 execution.retry_later(failure, self.now().plus(SWEEP_DELAY)).await
             }
-            Stop::Failed(failure) => execution.fail(failure, None).await,
+            Stop::Failed(failure) => {
+                let failed = execution.fail(failure, None).await;
+                let error = failure.fault.to_string();
+                self.show_logged(&run, (RunStatus::Failed, &error)).await;
+                failed
+            }
             _ => Ok(()),
         };
         if let Err(stop) = settled {
             tracing::warn!(?stop, "the failure could not be recorded");
         }
-        Driven { run, stop, state: execution.state(), timings: execution.timings() }
+        let (state, timings) = (execution.state(), execution.timings());
+        Driven { run, stop, state, timings, recorded: None }
     }
 }

@@ -17,12 +17,13 @@
 //! Calls fail as [`Error`] says, or with a [`Fault`] where a worker decides.
 //!
 //! Layout: `admit` (event → run; `submit`) · `drive` (from a request to an [`Outcome`], for workers) ·
-//! `foreground` (a run driven where it was asked for) · `settle` (runs whose execution failed) ·
-//! `dead_letters` · `list` · `watch` · `act` (answer, cancel, fork, delete) · `views` (the JSON that
-//! is shown).
+//! `slots` (how many at a time) · `foreground` (a run driven where it was asked for) · `settle` (runs whose execution failed) ·
+//! `dead_letters` · `list` · `watch` · `act` (answer, cancel, fork, delete) · `bulk` (many at once) ·
+//! `pauses` · `views` (the JSON that is shown).
 
 mod act;
 mod admit;
+mod bulk;
 mod dead_letters;
 mod drive;
 mod error;
@@ -31,26 +32,35 @@ mod list;
 mod metrics;
 mod notifier;
 mod outcome;
+mod pauses;
 mod settle;
+mod slots;
 pub mod views;
 mod watch;
 
 use std::{sync::Arc, time::Duration};
 
 pub use self::{
+    bulk::RunAction,
     dead_letters::{LetterQuery, Replayed},
     drive::Drive,
     error::Error,
     foreground::{Driven, Opened},
     list::{Pages, RunQuery},
     metrics::describe as describe_metrics,
-    notifier::Notifier,
+    notifier::{Notifier, Settled},
     outcome::{Outcome, Request, Source, UnsettledRun, WorkResult},
+    pauses::{Pause, Paused},
+    slots::{SlotLimits, Slots},
     watch::{Watch, Watched},
 };
+use self::{pauses::Pauses, views::HistoryRow};
 use crate::{
-    base::{Fault, Timestamp},
-    graph::{Drawing, Head, Meta, RunId, Runtime, Store, StoreError, store::RunFilter},
+    base::{Fault, Timestamp, key_value::KeyValueStore},
+    graph::{
+        Drawing, Head, HistoryEntry, RunId, RunStatus, Runtime, Store, StoreError,
+        store::{RunFilter, StoredRecord},
+    },
     workflows::{AnyWorkflow, Inspected, Registry},
 };
 
@@ -60,6 +70,7 @@ pub struct Runs {
     runtime: Runtime,
     workflows: Registry,
     notifier: Arc<dyn Notifier>,
+    pauses: Option<Pauses>,
 }
 
 /// The fewest digits that a run is found by.
@@ -68,7 +79,14 @@ const MIN_ID_DIGITS: usize = 4;
 impl Runs {
     /// Of this store, for these workflows.
     pub fn new(runtime: Runtime, workflows: Registry, notifier: Arc<dyn Notifier>) -> Self {
-        Self { runtime, workflows, notifier }
+        Self { runtime, workflows, notifier, pauses: None }
+    }
+
+    /// The same, with pauses kept in the key-value store beside the runs.
+    #[must_use]
+    pub fn with_key_values(mut self, store: Arc<dyn KeyValueStore>) -> Self {
+        self.pauses = Some(Pauses::new(store));
+        self
     }
 
     /// The same, with leases that live this long unless renewed.
@@ -158,10 +176,13 @@ impl Runs {
         state.map_err(|fault| Error::NotFound(fault.message))
     }
 
-    /// The run's records, without what may be large: number, time, content.
-    pub async fn history(&self, id: &str) -> Result<Vec<(u64, Timestamp, Meta)>, Error> {
-        let head = self.find(id).await?;
-        Ok(self.runtime.history(&head.id).await?)
+    /// The run's records behind number `after` (0 for all), without what may be large.
+    pub async fn history(&self, id: &str, after: u64) -> Result<Vec<HistoryRow>, Error> {
+        let run = self.find(id).await?.id;
+        let found = self.store().load(&run, after).await?;
+        let (_, records) =
+            found.ok_or_else(|| Error::NotFound(format!("there is no run {run}")))?;
+        rows(after, &records)
     }
 
     /// The workflow's graph, with the way of a run through it if one is named.
@@ -176,10 +197,43 @@ impl Runs {
         Ok(drawn.inspect(&self.runtime, &head.id).await?.drawing)
     }
 
+    /// Whether the process that holds the run is known to have died.
+    pub fn holder_died(&self, head: &Head) -> bool {
+        self.runtime.holder_died(head)
+    }
+
+    /// Shows, to whoever watches from outside, where a run stands, for this reason.
+    ///
+    /// # Errors
+    /// As the workflow says; transient when showing it again may help.
+    async fn show_standing(&self, run: &RunId, stands: (RunStatus, &str)) -> Result<(), Fault> {
+        let Some(head) = self.store().head(run).await? else { return Ok(()) };
+        match self.workflows.get(&head.workflow) {
+            Some(workflow) => workflow.show(&self.runtime, run, stands).await,
+            None => Ok(()),
+        }
+    }
+
+    /// The same where nothing depends on it.
+    async fn show_logged(&self, run: &RunId, stands: (RunStatus, &str)) {
+        if let Err(fault) = self.show_standing(run, stands).await {
+            tracing::warn!(%run, status = %stands.0, %fault, "where the run stands is not shown");
+        }
+    }
+
     /// The run's head now.
     async fn head(&self, run: &RunId) -> Result<Head, Error> {
         let head = self.store().head(run).await?;
         let gone = || Fault::permanent(format!("run {run} was deleted"));
         head.ok_or_else(|| gone().into())
     }
+}
+
+/// Records as they are shown, the first of them behind number `after`.
+fn rows(after: u64, records: &[StoredRecord]) -> Result<Vec<HistoryRow>, Error> {
+    let rows = (after + 1..).zip(records).map(|(seq, record)| {
+        let entry = HistoryEntry::decode(seq, record).map_err(Fault::from)?;
+        Ok(HistoryRow::of(entry))
+    });
+    rows.collect()
 }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use bytes::Bytes;
 
 use crate::{
-    base::Fault,
+    base::{Fault, TraceContext},
     graph::{Failure, Head, RunId, store::Lease},
     workflows::{AnyEndedExecution, Event},
 };
@@ -17,6 +17,9 @@ pub enum Outcome {
     Done,
     /// The run waits for a person or a time, with its wake-up in the store.
     Parked,
+    /// The run is in the store, queued: it waits for more events like the one that started it, or for
+    /// a free slot of this process.
+    Queued,
     /// The run failed at a node, after that node's own retries.
     Failed {
         /// Where and how.
@@ -42,6 +45,15 @@ pub enum Outcome {
         /// How long the run has stood like this.
         since: Duration,
     },
+    /// So many processes in a row died while they worked on the run, the last of them on nothing else.
+    WorkersDied {
+        /// How many.
+        claims: u32,
+    },
+    /// Several processes died while they worked on the run: it is to be worked on alone.
+    NeedsToBeAlone,
+    /// An operator paused its workflow or its repository.
+    Paused,
     /// A living worker holds the run.
     LeaseHeld {
         /// What is left of its lease.
@@ -64,12 +76,16 @@ impl Outcome {
         match self {
             Self::Done => "done",
             Self::Parked => "parked",
+            Self::Queued => "queued",
             Self::Failed { .. } => "failed",
             Self::NotAdmitted { .. } => "not_admitted",
             Self::Unreachable => "unreachable",
             Self::Undecodable => "undecodable",
             Self::UnknownWorkflow => "unknown_workflow",
+            Self::WorkersDied { .. } => "workers_died",
+            Self::NeedsToBeAlone => "needs_to_be_alone",
             Self::UnknownVersion { .. } => "unknown_version",
+            Self::Paused => "paused",
             Self::LeaseHeld { .. } => "held",
             Self::Early { .. } => "early",
             Self::LeaseLost => "lease_lost",
@@ -96,6 +112,15 @@ pub struct Source {
     pub body: Bytes,
     /// How often it was delivered.
     pub deliveries: u32,
+    /// The key of its job, if it names one.
+    pub key: Option<String>,
+}
+
+impl Source {
+    /// The trace it belongs to.
+    pub(super) fn trace(&self) -> Option<TraceContext> {
+        self.headers.get(TraceContext::HEADER).and_then(|trace| trace.parse().ok())
+    }
 }
 
 /// An [`Outcome`], and what is needed to settle it.

@@ -8,7 +8,7 @@ use crate::{
     base::{Fault, Result},
     graph::{
         self, ClaimHow, Envelope, Failure, Head, Meta, RunStatus, Stop,
-        store::{Claimed, HeadChange, LetterReason},
+        store::{Claimed, HeadChange, LetterReason, Waiting},
     },
 };
 
@@ -27,10 +27,19 @@ impl Runs {
     ) -> Result<()> {
         let at = self.now().plus(wait);
         match run {
-            UnsettledRun::Executed(_, mut execution) => match counted {
-                true => execution.retry_later(failure, at).await.map_err(lost),
-                false => execution.hand_back(failure, at).await.map_err(lost),
-            },
+            UnsettledRun::Executed(head, mut execution) => {
+                let given = match counted {
+                    true => execution.retry_later(failure, at).await,
+                    false => execution.hand_back(failure, at).await,
+                };
+                given.map_err(lost)?;
+                // What is not at fault itself and goes on in a moment is not worth a word.
+                if counted || failure.fault.retry_after.is_some() {
+                    let why = format!("{} (the next attempt is at {at})", failure.fault);
+                    self.show_logged(&head.id, (RunStatus::Queued, &why)).await;
+                }
+                Ok(())
+            }
             UnsettledRun::Claimed(lease, head) => {
                 let change = HeadChange {
                     status: RunStatus::Queued,
@@ -61,6 +70,22 @@ impl Runs {
         }
     }
 
+    /// Notes in the head why the run waits, and leaves it for `wait`.
+    ///
+    /// # Errors
+    /// If the store does not take it.
+    pub async fn put_off(&self, run: UnsettledRun, why: &str, wait: Duration) -> Result<()> {
+        match run {
+            UnsettledRun::Unclaimed(head) => {
+                let waiting = Waiting::Time { reason: Some(why.to_owned()) };
+                self.runtime.put_off(&head, self.now().plus(wait), waiting).await
+            }
+            UnsettledRun::Executed(..) | UnsettledRun::Claimed(..) => {
+                Err(Fault::permanent("a run that was claimed is not put off"))
+            }
+        }
+    }
+
     /// Ends the run with a dead letter: recorded with the failure, then published, then confirmed.
     /// `message` is what the letter sends again if the run has not kept the message it came from.
     ///
@@ -79,7 +104,10 @@ impl Runs {
                 let origin = (execution.started_at(), execution.envelope().unwrap_or(message));
                 let letter = self.letter_of(&head, counted, (failure, reason), origin);
                 execution.fail(failure, Some(letter.clone())).await.map_err(lost)?;
-                self.publish_dead_letter(&letter).await?;
+                if !self.publish_dead_letter(&letter).await? {
+                    // A sweep shows it, and confirms.
+                    return Ok(());
+                }
                 return execution.confirm_letter(&letter.id).await.map_err(lost);
             }
             UnsettledRun::Claimed(lease, head) => (lease, head),
@@ -108,7 +136,7 @@ impl Runs {
             ..unchanged(&head)
         };
         self.runtime.note((&lease, &head), &metas, change, Some(letter.clone()), false).await?;
-        self.publish_dead_letter(&letter).await
+        self.publish_dead_letter(&letter).await.map(drop)
     }
 }
 

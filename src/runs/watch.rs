@@ -8,10 +8,7 @@ use std::{collections::VecDeque, time::Duration};
 use tokio::time::sleep;
 
 use super::{Error, Runs, views::HistoryRow};
-use crate::{
-    base::Fault,
-    graph::{Head, Meta, RunId},
-};
+use crate::graph::{Head, RunId};
 
 /// The wait between two reads: at first, and at most while nothing happens.
 const POLL_INTERVAL: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(2));
@@ -21,7 +18,7 @@ const POLL_INTERVAL: (Duration, Duration) = (Duration::from_millis(250), Duratio
 pub enum Watched {
     /// The run's next record.
     Record(HistoryRow),
-    /// The store does not answer, for this reason; the watch goes on. EventEnvelope once for each outage.
+    /// The store does not answer, for this reason; the watch goes on. Told once for each outage.
     StoreAway(String),
     /// The run has ended: its head. Should it be reopened, later records follow.
     Ended(Box<Head>),
@@ -29,7 +26,7 @@ pub enum Watched {
     Deleted,
 }
 
-/// Follows one run: each record once, in order, from the first one on.
+/// Follows one run: each record once, in order.
 pub struct Watch {
     runs: Runs,
     /// The run.
@@ -42,11 +39,11 @@ pub struct Watch {
 }
 
 impl Runs {
-    /// Follows the run whose id begins so.
-    pub async fn watch(&self, id: &str) -> Result<Watch, Error> {
+    /// Follows the run whose id begins so, from the record behind number `after` on (0 for all).
+    pub async fn watch(&self, id: &str, after: u64) -> Result<Watch, Error> {
         let run = self.find(id).await?.id;
         let (runs, unseen) = (self.clone(), VecDeque::new());
-        Ok(Watch { runs, run, seen: 0, unseen, wait: Duration::ZERO, away: false })
+        Ok(Watch { runs, run, seen: after, unseen, wait: Duration::ZERO, away: false })
     }
 }
 
@@ -86,11 +83,9 @@ impl Watch {
             self.unseen.push_back(Watched::Deleted);
             return Ok(());
         };
-        for record in &records {
-            let (at, meta) = Meta::decode(self.seen + 1, record).map_err(Fault::from)?;
-            self.seen += 1;
-            self.unseen.push_back(Watched::Record(HistoryRow::of(self.seen, at, meta)));
-        }
+        let rows = super::rows(self.seen, &records)?;
+        self.seen += rows.len() as u64;
+        self.unseen.extend(rows.into_iter().map(Watched::Record));
         if head.status.is_final() {
             self.unseen.push_back(Watched::Ended(Box::new(head)));
         }

@@ -1,6 +1,6 @@
 //! Dead letters without a run, and the queue's own: a worker brings them to the store.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, sync::atomic::Ordering, time::Duration};
 
 use async_trait::async_trait;
 use tokio::{sync::OwnedMutexGuard, time::Instant};
@@ -13,25 +13,56 @@ use crate::{
     runs::Runs,
 };
 
+/// After a look at the queue's dead letters, so many times as long goes by before the next, whatever
+/// has changed.
+const MIN_PAUSES_PER_RECONCILIATION: u32 = 10;
+
+/// A look at the queue's dead letters: when it ended, how long it took, how many were left.
+pub(super) struct Reconciled {
+    at: Instant,
+    took: Duration,
+    dead: Option<u64>,
+}
+
 /// Unconfirmed letters that one sweep publishes, at most.
 const MAX_LETTERS_PER_SWEEP: usize = 100;
 
 impl Worker {
-    /// Publishes what was recorded and not confirmed, and now and then reconciles the queue's dead
-    /// letters with the store's. `last` is held meanwhile: one sweep at a time.
-    pub(super) async fn sweep_dead_letters(self, mut last: OwnedMutexGuard<Option<Instant>>) {
+    /// Publishes what was recorded and not confirmed, and reconciles the queue's dead letters with the
+    /// store's: now and then, and soon after something may have changed there. `last` is held
+    /// meanwhile: one sweep at a time.
+    pub(super) async fn sweep_dead_letters(self, mut last: OwnedMutexGuard<Option<Reconciled>>) {
         if let Err(fault) = self.shared.runs.publish_unconfirmed(MAX_LETTERS_PER_SWEEP).await {
             tracing::warn!(%fault, "delivering dead letters failed");
         }
-        match self.shared.queue.depth().await {
-            Ok(depth) => metrics::depth(&depth),
-            Err(error) => tracing::debug!(%error, "the queue does not tell its depth"),
-        }
+        let dead = self.dead_depth().await;
         let every = jittered(self.shared.options.reconcile);
-        if last.is_none_or(|last| last.elapsed() >= every) {
-            *last = Some(Instant::now());
+        let due = |last: &Reconciled| {
+            let changed = dead != last.dead || self.shared.replayed.load(Ordering::Relaxed);
+            let calm = last.at.elapsed() >= last.took * MIN_PAUSES_PER_RECONCILIATION;
+            last.at.elapsed() >= every || changed && calm
+        };
+        if last.as_ref().is_none_or(due) {
+            self.shared.replayed.store(false, Ordering::Relaxed);
+            let began = Instant::now();
             if let Err(fault) = self.reconcile().await {
                 tracing::warn!(%fault, "reconciling dead letters failed");
+            }
+            let dead = self.dead_depth().await;
+            *last = Some(Reconciled { at: Instant::now(), took: began.elapsed(), dead });
+        }
+    }
+
+    /// How many dead letters the queue has, if it tells.
+    async fn dead_depth(&self) -> Option<u64> {
+        match self.shared.queue.depth().await {
+            Ok(depth) => {
+                metrics::depth(&depth);
+                depth.dead
+            }
+            Err(error) => {
+                tracing::debug!(%error, "the queue does not tell its depth");
+                None
             }
         }
     }

@@ -19,8 +19,12 @@ pub enum Action {
     RetryAfter(Duration),
     /// Try the run again soon, not counted.
     HandBack,
+    /// Park the run for the time that somebody else's limit asks for, not counted.
+    Park(Duration),
     /// Say in the run's head that it waits for a worker of its version, for this long.
     AwaitVersion(Duration),
+    /// Say in the run's head that it is paused, and leave it for this long.
+    PutOff(Duration),
     /// Write a dead letter and have it confirmed; a run fails with it.
     GiveUp(LetterReason),
 }
@@ -40,6 +44,8 @@ pub struct Disposition {
 const MAX_LEASE_WAIT: Duration = Duration::from_secs(60);
 /// How long a message waits for a worker of another version.
 const VERSION_RETRY: Duration = Duration::from_secs(60);
+/// How long a run waits that is paused, before it is asked again whether it is.
+const PAUSE_RETRY: Duration = Duration::from_secs(20);
 /// How long a run whose execution was not at fault waits.
 pub(super) const HAND_BACK_WAIT: Duration = Duration::from_secs(5);
 
@@ -47,7 +53,7 @@ pub(super) const HAND_BACK_WAIT: Duration = Duration::from_secs(5);
 pub fn decide(outcome: &Outcome, options: &Options) -> Disposition {
     use Settlement::{Ack, HandBack, Later};
     match outcome {
-        Outcome::Done | Outcome::Parked => plain(Ack),
+        Outcome::Done | Outcome::Parked | Outcome::Queued => plain(Ack),
         Outcome::Failed { failure, executions } => failed(&failure.fault, *executions, options),
         Outcome::NotAdmitted { fault, deliveries } => not_admitted(fault, *deliveries, options),
         Outcome::Unreachable => Disposition { pause: true, ..plain(HandBack) },
@@ -59,6 +65,12 @@ pub fn decide(outcome: &Outcome, options: &Options) -> Disposition {
         Outcome::UnknownVersion { .. } => {
             let wait = VERSION_RETRY.min(options.version_wait);
             Disposition { action: Action::AwaitVersion(wait), ..plain(Later(wait)) }
+        }
+        Outcome::WorkersDied { .. } => given_up(LetterReason::AttemptsExhausted),
+        // The worker works on it alone instead, unless it stops.
+        Outcome::NeedsToBeAlone => plain(HandBack),
+        Outcome::Paused => {
+            Disposition { action: Action::PutOff(PAUSE_RETRY), ..plain(Later(PAUSE_RETRY)) }
         }
         Outcome::LeaseHeld { left } => plain(Later((*left).min(MAX_LEASE_WAIT))),
         Outcome::Early { left } => plain(Later(*left)),
@@ -82,9 +94,13 @@ fn failed(fault: &Fault, executions: u32, options: &Options) -> Disposition {
             Disposition { action: Action::HandBack, pause: true, ..plain(Settlement::HandBack) }
         }
         FaultKind::Permanent => given_up(LetterReason::Permanent),
+        // Somebody else's limit is nobody's failure. A sweep takes the run up when it is over.
+        _ if let Some(wait) = fault.retry_after => {
+            Disposition { action: Action::Park(wait), ..plain(Settlement::Ack) }
+        }
         _ if failed >= options.attempts => given_up(LetterReason::AttemptsExhausted),
         _ => {
-            let wait = options.backoff_after(failed).max(fault.retry_after.unwrap_or_default());
+            let wait = options.backoff_after(failed);
             Disposition { action: Action::RetryAfter(wait), ..plain(Settlement::Later(wait)) }
         }
     }

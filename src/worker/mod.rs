@@ -17,7 +17,10 @@ mod settle;
 mod sweep;
 mod work;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, OnceLock, PoisonError, atomic::AtomicBool},
+    time::Duration,
+};
 
 use tokio::{
     sync::{Mutex, OwnedSemaphorePermit, Semaphore, broadcast, watch},
@@ -26,15 +29,21 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use self::probe::{RETRY_WAIT, jittered};
+use self::{
+    dead_letters::Reconciled,
+    probe::{RETRY_WAIT, jittered},
+};
 pub use self::{
-    metrics::describe as describe_metrics, options::Options, probe::Probe, settle::Counts,
+    metrics::describe as describe_metrics,
+    options::Options,
+    probe::{HostCheck, Probe},
+    settle::Counts,
 };
 use crate::{
     base::key_value::KeyValueStore,
-    graph::{Control, EventEnvelope},
+    graph::{Control, EventEnvelope, RunId},
     queue::{Delivery, Queue},
-    runs::{Drive, Runs},
+    runs::{Drive, Runs, Slots},
 };
 
 /// Events that listeners may be behind before they lose some.
@@ -62,13 +71,22 @@ struct Shared {
     queue: Arc<dyn Queue>,
     options: Options,
     drive: Drive,
+    /// One for each run in hand.
+    slots: Arc<Semaphore>,
     status: watch::Sender<Status>,
     counts: Counts,
     /// Held by the sweep of the dead letters: one at a time. When the queue's were last reconciled.
-    sweeping: Arc<Mutex<Option<Instant>>>,
+    sweeping: Arc<Mutex<Option<Reconciled>>>,
+    /// Whether a replayed message came since then: its letter's copy may still be there.
+    replayed: AtomicBool,
     /// Held by the removal of old runs. When there were no more last.
     expiring: Arc<Mutex<Option<Instant>>>,
     key_values: sweep::KeyValues,
+    /// Whether there was a sweep.
+    swept: AtomicBool,
+    host: OnceLock<HostCheck>,
+    /// When it was paused last, and how long it then waited at least.
+    paused: std::sync::Mutex<Option<(Instant, Duration)>>,
 }
 
 impl Worker {
@@ -78,13 +96,23 @@ impl Worker {
         let shared = Shared {
             runs: runs.with_lease(options.lease),
             queue,
-            options,
-            drive: Drive { control: Control::default(), events },
+            drive: Drive {
+                max_lost_claims: Some(options.lost_claims),
+                slots: Slots::new(options.slots()),
+                quiet: options.quiet,
+                ..Drive::new(Control::default(), events)
+            },
+            slots: Arc::new(Semaphore::new(options.concurrency.max(1))),
             status: watch::Sender::new(Status::Taking),
             counts: Counts::default(),
             sweeping: Arc::default(),
+            replayed: AtomicBool::new(false),
             expiring: Arc::default(),
             key_values: sweep::KeyValues::default(),
+            swept: AtomicBool::new(false),
+            host: OnceLock::new(),
+            paused: std::sync::Mutex::default(),
+            options,
         };
         Self { shared: Arc::new(shared) }
     }
@@ -94,6 +122,14 @@ impl Worker {
     #[must_use]
     pub fn with_key_values(self, store: Arc<dyn KeyValueStore>) -> Self {
         self.shared.key_values.set(store);
+        self
+    }
+
+    /// The same, which takes nothing while this says that the machine lacks what work needs. Of
+    /// several given one after the other, the first counts.
+    #[must_use]
+    pub fn with_host(self, host: HostCheck) -> Self {
+        let _ = self.shared.host.set(host);
         self
     }
 
@@ -115,7 +151,7 @@ impl Worker {
     /// Works until `stop`: then takes nothing more, lets runs in hand end or come to their next
     /// record for as long as the grace period, and hands the rest back.
     pub async fn run(&self, stop: CancellationToken) {
-        let slots = Arc::new(Semaphore::new(self.shared.options.concurrency.max(1)));
+        let slots = self.shared.slots.clone();
         let mut working = JoinSet::new();
         let mut sweep = interval(jittered(self.shared.options.sweep));
         sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -131,12 +167,18 @@ impl Worker {
                     slot
                 }
             };
+            if let Some(run) = self.shared.drive.slots.next() {
+                self.start_next(run, slot, &mut working);
+                continue;
+            }
+            let full = self.shared.drive.slots.is_full();
             let consumer = consumer.get_or_insert_with(|| self.shared.queue.consumer());
             tokio::select! {
                 biased;
                 () = stop.cancelled() => break,
                 _ = sweep.tick() => self.start_sweep(slot, &slots, &mut working).await,
-                received = consumer.next() => match received {
+                () = self.shared.drive.slots.freed() => {}
+                received = consumer.next(), if !full => match received {
                     Ok(delivery) => self.start(delivery, slot, &mut working),
                     Err(error) => {
                         tracing::warn!(%error, "receiving failed");
@@ -166,8 +208,20 @@ impl Worker {
     fn start(&self, delivery: Delivery, slot: OwnedSemaphorePermit, working: &mut JoinSet<()>) {
         let worker = self.clone();
         working.spawn(async move {
-            worker.handle(delivery).await;
-            drop(slot);
+            worker.handle(delivery, slot).await;
+        });
+    }
+
+    /// Takes up a run that waited in line.
+    fn start_next(&self, run: RunId, slot: OwnedSemaphorePermit, working: &mut JoinSet<()>) {
+        let worker = self.clone();
+        working.spawn(async move {
+            match worker.shared.runs.store().head(&run).await {
+                Ok(Some(head)) => worker.take_up(head, slot).await,
+                Ok(None) => {}
+                // It is in the store: a sweep finds it when the store answers.
+                Err(error) => worker.pause(&error.to_string()),
+            }
         });
     }
 
@@ -184,8 +238,7 @@ impl Worker {
         for (head, slot) in self.due(free.len()).await.into_iter().zip(free) {
             let worker = self.clone();
             working.spawn(async move {
-                worker.take_up(head).await;
-                drop(slot);
+                worker.take_up(head, slot).await;
             });
         }
         if let Ok(alone) = self.shared.sweeping.clone().try_lock_owned() {
@@ -230,7 +283,9 @@ impl Worker {
         }
         let (mut wait, longest) = RETRY_WAIT;
         let began = Instant::now();
-        let probe = Probe::new(self.shared.runs.clone(), self.shared.queue.clone());
+        let probe = Probe::new(self.shared.runs.clone(), self.shared.queue.clone())
+            .with_host(self.shared.host.get().cloned())
+            .with_writes(self.shared.key_values.get().filter(|_| !self.shared.options.frugal));
         while let Err(why) = probe.check().await {
             tracing::warn!(%why, "paused");
             self.shared.status.send_replace(Status::Paused(why));
@@ -239,13 +294,28 @@ impl Worker {
             }
             wait = (wait * 2).min(longest);
         }
-        // It answers; still, give what failed a moment, so that two do not spin.
-        if stop.run_until_cancelled(sleep(jittered(Duration::from_millis(200)))).await.is_none() {
+        // It answers; still, give what failed a moment, so that two do not spin, and a longer one
+        // if it failed again as soon as there was work.
+        let moment = self.moment_after(began);
+        if stop.run_until_cancelled(sleep(jittered(moment))).await.is_none() {
             return false;
         }
         tracing::info!(paused = ?began.elapsed(), "taking messages again");
         metrics::paused(false);
         self.shared.status.send_replace(Status::Taking);
         true
+    }
+
+    /// How long to stay paused although all answers: twice as long as after the pause before, when
+    /// that has only just ended.
+    fn moment_after(&self, began: Instant) -> Duration {
+        let (shortest, longest) = RETRY_WAIT;
+        let mut last = self.shared.paused.lock().unwrap_or_else(PoisonError::into_inner);
+        let moment = match *last {
+            Some((ended, moment)) if began < ended + moment * 2 => (moment * 2).min(longest),
+            _ => shortest,
+        };
+        *last = Some((Instant::now() + moment, moment));
+        moment
     }
 }

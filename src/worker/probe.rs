@@ -1,10 +1,16 @@
-//! Whether the store and the queue answer: asked before work is taken or accepted.
+//! Whether the store and the queue answer, and the machine has what work needs: asked before work is
+//! taken or accepted.
 
 use std::{fmt::Display, sync::Arc, time::Duration};
 
+use futures_util::future::BoxFuture;
 use tokio::time::{sleep, timeout};
 
-use crate::{queue::Queue, runs::Runs};
+use crate::{
+    base::{self, key_value::KeyValueStore},
+    queue::Queue,
+    runs::Runs,
+};
 
 /// How long either may take to answer. Their own limits are shorter, if they keep them.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(10);
@@ -16,28 +22,64 @@ pub(super) const RETRY_WAIT: (Duration, Duration) =
 /// How often both are asked while they answer.
 const READY_POLL_INTERVAL: Duration = Duration::from_secs(3);
 
+/// Whether this machine has what work needs of it, beside the store and the queue.
+pub type HostCheck = Arc<dyn Fn() -> BoxFuture<'static, base::Result<()>> + Send + Sync>;
+
 /// Asks a store and a queue whether they answer.
 #[derive(Clone)]
 pub struct Probe {
     runs: Runs,
     queue: Arc<dyn Queue>,
+    host: Option<HostCheck>,
+    writes: Option<Arc<dyn KeyValueStore>>,
 }
+
+/// Where a probe writes, and how long that stays.
+const PROBE_SPACE: &str = "probe";
+const PROBE_TTL: Duration = Duration::from_secs(3600);
 
 impl Probe {
     /// Of this store and this queue.
     pub fn new(runs: Runs, queue: Arc<dyn Queue>) -> Self {
-        Self { runs, queue }
+        Self { runs, queue, host: None, writes: None }
     }
 
-    /// Whether both answer.
+    /// The same, which also writes a few bytes there: a disk that is full or read-only is seen.
+    #[must_use]
+    pub fn with_writes(self, writes: Option<Arc<dyn KeyValueStore>>) -> Self {
+        Self { writes, ..self }
+    }
+
+    /// The same, which also asks this before it lets work be taken.
+    #[must_use]
+    pub fn with_host(self, host: Option<HostCheck>) -> Self {
+        Self { host, ..self }
+    }
+
+    /// Whether work can be done.
     pub(super) async fn check(&self) -> Result<(), String> {
         let (store, queue) = self.check_each().await;
-        store.and(queue)
+        store.and(queue)?;
+        match &self.host {
+            Some(host) => answers("machine", host()).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn check_store(&self) -> base::Result<()> {
+        self.runs.check().await?;
+        match &self.writes {
+            Some(values) => {
+                let (owner, now) = (self.runs.owner(), self.runs.now().to_string());
+                values.put(PROBE_SPACE, owner, now.into(), PROBE_TTL).await
+            }
+            None => Ok(()),
+        }
     }
 
     async fn check_each(&self) -> (Result<(), String>, Result<(), String>) {
-        let Self { runs, queue } = self;
-        tokio::join!(answers("store", runs.check()), answers("queue", queue.check()))
+        let Self { queue, .. } = self;
+        tokio::join!(answers("store", self.check_store()), answers("queue", queue.check()))
     }
 
     /// Reports, for as long as it is polled, whether `store` and `queue` answer: again every few

@@ -6,12 +6,12 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use tokio::time::sleep;
+use tokio::{sync::OwnedSemaphorePermit, time::sleep};
 use tokio_util::task::AbortOnDropHandle;
 use tracing::{Instrument as _, field::Empty};
 
 use super::{
-    Worker,
+    Shared, Worker,
     dead_letters::letter_about,
     disposition::{Action, Disposition, HAND_BACK_WAIT, decide},
     metrics,
@@ -21,7 +21,7 @@ use crate::{
     base::{Fault, Result, Timestamp, TraceContext},
     graph::{Envelope, Failure, store::Letter},
     queue::{Delivery, Message, Settled, Settlement},
-    runs::{Outcome, UnsettledRun, WorkResult},
+    runs::{Drive, Outcome, UnsettledRun, WorkResult},
 };
 
 /// The message that brought work: a delivery's, or the wake-up that a sweep stands for.
@@ -49,7 +49,7 @@ impl Counts {
 
 impl Worker {
     /// Works on one message and settles it, keeping it in hand meanwhile.
-    pub(super) async fn handle(&self, delivery: Delivery) {
+    pub(super) async fn handle(&self, delivery: Delivery, slot: OwnedSemaphorePermit) {
         let trace: Option<TraceContext> =
             delivery.message.header(TraceContext::HEADER).and_then(|trace| trace.parse().ok());
         let trace_id = trace.as_ref().map(TraceContext::trace_id);
@@ -57,15 +57,19 @@ impl Worker {
         let in_hand = metrics::in_hand();
         let age = self.shared.runs.now().since(delivery.enqueued_at);
         metrics::received(age, delivery.deliveries);
-        self.work_and_settle(delivery).instrument(span).await;
+        self.work_and_settle(delivery, slot).instrument(span).await;
         drop(in_hand);
     }
 
-    async fn work_and_settle(&self, delivery: Delivery) {
+    async fn work_and_settle(&self, delivery: Delivery, slot: OwnedSemaphorePermit) {
         // A task of its own: reading a large message must not keep it from being extended.
         let keeping =
             AbortOnDropHandle::new(tokio::spawn(keep(delivery.clone()).in_current_span()));
-        let result = self.work(&delivery).await;
+        let work = |drive| {
+            let delivery = &delivery;
+            async move { self.work(delivery, &drive).await }
+        };
+        let (result, _slots) = self.alone_if_needed(slot, work).await;
         let outcome = result.outcome.as_str();
         let Delivery { message, deliveries, enqueued_at, .. } = &delivery;
         let origin = Origin { message, deliveries: *deliveries, enqueued_at: *enqueued_at };
@@ -78,6 +82,27 @@ impl Worker {
             // The queue delivers it again; the run knows what is done.
             Err(error) => tracing::warn!(%error, "settling a message failed"),
         }
+    }
+
+    /// Works; once more with every slot of this worker when the run is to be worked on alone.
+    pub(super) async fn alone_if_needed<W: Future<Output = WorkResult>>(
+        &self,
+        slot: OwnedSemaphorePermit,
+        work: impl Fn(Drive) -> W,
+    ) -> (WorkResult, Option<OwnedSemaphorePermit>) {
+        let Shared { drive, slots, options, .. } = &*self.shared;
+        let result = work(drive.clone()).await;
+        if result.outcome != Outcome::NeedsToBeAlone {
+            return (result, Some(slot));
+        }
+        tracing::warn!("processes died over this run: it waits until nothing else is in hand");
+        // Its own place goes back first: of two that wait for all, one must get them.
+        drop(slot);
+        let all = u32::try_from(options.concurrency.max(1)).unwrap_or(u32::MAX);
+        let all = drive.control.drain.run_until_cancelled(slots.clone().acquire_many_owned(all));
+        let Some(Ok(all)) = all.await else { return (Outcome::Stopping.into(), None) };
+        tracing::warn!("works on this run alone");
+        (work(Drive { alone: true, ..drive.clone() }).await, Some(all))
     }
 
     /// Makes everything durable that must be before the message is settled; answers how that is.
@@ -116,7 +141,11 @@ impl Worker {
                     let letter = Letter { workflow, ..letter_about(origin, *reason, error, now) };
                     self.shared.runs.record_dead_letter(&letter).await
                 }
-                Action::RetryAfter(_) | Action::HandBack | Action::AwaitVersion(_) => {
+                Action::RetryAfter(_)
+                | Action::Park(_)
+                | Action::HandBack
+                | Action::AwaitVersion(_)
+                | Action::PutOff(_) => {
                     Err(Fault::permanent(format!("no run was claimed that could go on: {error}")))
                 }
             };
@@ -131,6 +160,8 @@ impl Worker {
                 runs.give_back(run, &failure, HAND_BACK_WAIT, false).await
             }
             Action::AwaitVersion(wait) => runs.await_version(run, *wait).await,
+            Action::Park(wait) => runs.give_back(run, &failure, *wait, false).await,
+            Action::PutOff(wait) => runs.put_off(run, &failure.fault.message, *wait).await,
             Action::RetryAfter(wait) => runs.give_back(run, &failure, *wait, true).await,
             Action::GiveUp(reason) => {
                 let Origin { message, .. } = origin;

@@ -2,17 +2,20 @@
 //! nobody asks for any more: retention.
 
 use std::{
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError, atomic::Ordering},
     time::Duration,
 };
 
-use tokio::{sync::OwnedMutexGuard, time::Instant};
+use tokio::{
+    sync::{OwnedMutexGuard, OwnedSemaphorePermit},
+    time::Instant,
+};
 use tracing::{Instrument as _, field::Empty};
 
-use super::{Worker, metrics, probe::jittered, settle::Origin};
+use super::{Options, Worker, metrics, probe::jittered, settle::Origin};
 use crate::{
     base::key_value::KeyValueStore,
-    graph::Head,
+    graph::{Head, RunStatus, StoreError, store::RunFilter},
     queue::Decoded,
     runs::{Outcome, Request},
 };
@@ -23,6 +26,9 @@ const RUNS_PER_STEP: usize = 100;
 const MAX_STEPS: usize = 100;
 /// How often to remove what has outlived its retention: the shortest and the longest interval.
 const EXPIRY_INTERVAL: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(600));
+
+/// Runs in hand that are looked through for processes that have died, the newest first.
+const MAX_NEIGHBOURS_RUNS: usize = 1000;
 
 /// How often what has expired is removed from the key-value store: nobody can see it any more.
 const KEY_VALUE_SWEEP_INTERVAL: Duration = Duration::from_secs(600);
@@ -37,6 +43,10 @@ pub(super) struct KeyValues {
 impl KeyValues {
     pub(super) fn set(&self, store: Arc<dyn KeyValueStore>) {
         let _ = self.store.set(store);
+    }
+
+    pub(super) fn get(&self) -> Option<Arc<dyn KeyValueStore>> {
+        self.store.get().cloned()
     }
 
     /// The removal of what has expired, when it is time for one.
@@ -60,9 +70,11 @@ impl KeyValues {
 impl Worker {
     /// Runs to take up, at most so many.
     pub(super) async fn due(&self, limit: usize) -> Vec<Head> {
-        let margin = self.shared.options.sweep_margin;
-        match self.shared.runs.store().due(margin, limit).await {
-            Ok(heads) => heads,
+        let slots = &self.shared.drive.slots;
+        // Also behind those in line: a long line must not hide others.
+        match self.find_due(limit + slots.in_line()).await {
+            // Those in line here are taken up as soon as they may.
+            Ok(heads) => heads.into_iter().filter(|head| !slots.is_in_line(&head.id)).collect(),
             Err(error) => {
                 tracing::warn!(%error, "looking for runs that are due failed");
                 self.pause(&error.to_string());
@@ -71,10 +83,35 @@ impl Worker {
         }
     }
 
+    /// Those whose process has died on this machine go first: nobody need wait for their leases.
+    async fn find_due(&self, limit: usize) -> Result<Vec<Head>, StoreError> {
+        let Options { sweep_margin, frugal, .. } = self.shared.options;
+        let runs = &self.shared.runs;
+        let first = !self.shared.swept.swap(true, Ordering::Relaxed);
+        let mut heads = Vec::new();
+        if first || !frugal {
+            let filter = RunFilter {
+                statuses: vec![RunStatus::Running],
+                limit: MAX_NEIGHBOURS_RUNS,
+                ..RunFilter::default()
+            };
+            heads = runs.store().list(&filter).await?;
+            heads.retain(|head| runs.holder_died(head));
+            heads.truncate(limit);
+        }
+        let due = runs.store().due(sweep_margin, limit).await?;
+        for head in due {
+            if heads.len() < limit && heads.iter().all(|known| known.id != head.id) {
+                heads.push(head);
+            }
+        }
+        Ok(heads)
+    }
+
     /// Works on one of them as if a wake-up had come for it.
-    pub(super) async fn take_up(&self, head: Head) {
+    pub(super) async fn take_up(&self, head: Head, slot: OwnedSemaphorePermit) {
         let span = tracing::info_span!("sweep", run = Empty, workflow = Empty);
-        self.take_up_in_span(head).instrument(span).await;
+        self.take_up_in_span(head, slot).instrument(span).await;
     }
 
     /// Removes runs that have ended and not changed for `age`, by the store's clock. `last` is held
@@ -107,12 +144,18 @@ impl Worker {
         }
     }
 
-    async fn take_up_in_span(&self, head: Head) {
+    async fn take_up_in_span(&self, head: Head, slot: OwnedSemaphorePermit) {
         tracing::info!(run = %head.id, status = %head.status, "the sweep takes up a run");
         let message = Decoded::wake_message(head.id.as_str());
-        let result =
-            self.shared.runs.work(Request::Run(Box::new(head)), None, &self.shared.drive).await;
-        if matches!(result.outcome, Outcome::LeaseHeld { .. } | Outcome::Early { .. }) {
+        let work = |drive| {
+            let request = Request::Run(Box::new(head.clone()));
+            async move { self.shared.runs.work(request, None, &drive).await }
+        };
+        let (result, _slots) = self.alone_if_needed(slot, work).await;
+        if matches!(
+            result.outcome,
+            Outcome::LeaseHeld { .. } | Outcome::Early { .. } | Outcome::Queued
+        ) {
             // Another worker was faster.
             return;
         }

@@ -1,30 +1,31 @@
 //! From a message to its outcome.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::atomic::Ordering};
 
 use super::Worker;
 use crate::{
     queue::{Decoded, Delivery, Message, Webhook, header},
-    runs::{Outcome, Request, Source, WorkResult},
+    runs::{Drive, Outcome, Request, Source, WorkResult},
     workflows::Event,
 };
 
 impl Worker {
     /// Has the work done that one message asks for.
-    pub(super) async fn work(&self, delivery: &Delivery) -> WorkResult {
-        let (runs, drive) = (&self.shared.runs, &self.shared.drive);
+    pub(super) async fn work(&self, delivery: &Delivery, drive: &Drive) -> WorkResult {
+        let runs = &self.shared.runs;
         let message = &delivery.message;
         let decoded = match Decoded::of(message) {
             Ok(decoded) => decoded,
             Err(undecodable) => return WorkResult::because(Outcome::Undecodable, undecodable),
         };
         let (headers, body) = (without_replay(message), message.body.clone());
-        let source = Source { headers, body, deliveries: delivery.deliveries };
+        let mut source = Source { headers, body, deliveries: delivery.deliveries, key: None };
         let request = match decoded {
             Decoded::Wake { run } => Request::Wake(run),
             Decoded::Job(job) => {
                 // Without a key the message itself is the name: delivered again, it finds its run again.
-                let key = job.key.unwrap_or_else(|| message.digest());
+                source.key = job.key;
+                let key = source.key.clone().unwrap_or_else(|| message.digest());
                 let event = Event::Job { input: job.input.into(), key };
                 Request::Start(Some(job.workflow), event, source)
             }
@@ -32,7 +33,9 @@ impl Worker {
                 Request::Start(None, Event::Webhook { event, delivery, body }, source)
             }
         };
-        runs.work(request, message.header(header::REPLAY), drive).await
+        let replay = message.header(header::REPLAY);
+        self.shared.replayed.fetch_or(replay.is_some(), Ordering::Relaxed);
+        runs.work(request, replay, drive).await
     }
 }
 

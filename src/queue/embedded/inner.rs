@@ -43,8 +43,8 @@ impl Inner {
         self.write(Op::PublishDead(letter)).await.map(drop)
     }
 
-    pub async fn remove_dead(&self, ids: Vec<String>) -> Result<usize, QueueError> {
-        match self.db.write::<QueueLane>(Op::RemoveDead { ids }).await.map_err(fault)? {
+    pub async fn remove_dead(&self, places: Vec<i64>) -> Result<usize, QueueError> {
+        match self.db.write::<QueueLane>(Op::RemoveDead { places }).await.map_err(fault)? {
             Answer::Count(count) => Ok(usize::try_from(count).unwrap_or(usize::MAX)),
             Answer::Done(_) | Answer::Taken(_) => Ok(0),
         }

@@ -21,7 +21,7 @@ pub(super) enum Op {
     Move { receipt: Receipt, to: Move },
     Take { most: usize, visibility: Duration },
     PublishDead(DeadLetter),
-    RemoveDead { ids: Vec<String> },
+    RemoveDead { places: Vec<i64> },
 }
 
 /// Its answer.
@@ -54,7 +54,9 @@ impl Lane for QueueLane {
                     sql::insert_dead(tx.conn(), letter).await?;
                     Answer::Done(true)
                 }
-                Op::RemoveDead { ids } => Answer::Count(sql::delete_dead(tx.conn(), ids).await?),
+                Op::RemoveDead { places } => {
+                    Answer::Count(sql::delete_dead(tx.conn(), places).await?)
+                }
             });
         }
         Ok(answers)

@@ -89,28 +89,25 @@ impl Queue for Embedded {
     }
 
     async fn visit_dead(&self, visitor: &mut dyn DeadVisitor) -> Result<(), QueueError> {
+        // By its place: a letter that is put there again meanwhile has another one, and stays.
         let (mut place, mut gone) = (i64::MIN, Vec::new());
+        let mut visited = Ok(());
         while let Some((next, letter)) = self.inner.dead_after(place).await? {
             place = next;
-            let id = letter.id.clone();
             match visitor.visit(letter).await {
                 Ok(Fate::Keep) => {}
-                Ok(Fate::Remove) => gone.push(id),
+                Ok(Fate::Remove) => gone.push(place),
                 Ok(Fate::Stop) => break,
                 Err(error) => {
-                    self.inner.remove_dead(gone).await?;
-                    return Err(error);
+                    visited = Err(error);
+                    break;
                 }
             }
         }
         if !gone.is_empty() {
             self.inner.remove_dead(gone).await?;
         }
-        Ok(())
-    }
-
-    async fn remove_dead(&self, ids: &[String]) -> Result<usize, QueueError> {
-        self.inner.remove_dead(ids.to_vec()).await
+        visited
     }
 
     async fn depth(&self) -> Result<Depth, QueueError> {

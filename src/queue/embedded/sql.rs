@@ -239,9 +239,10 @@ fn plan(
 }
 
 pub(super) async fn insert_dead(db: &mut SqliteConnection, letter: &DeadLetter) -> Result<()> {
+    // A letter given up again moves to the end: whoever takes its place away does not take it.
     sqlx::query(
         "insert into queue_dead (id, reason, headers, body) values (?1, ?2, ?3, ?4)
-         on conflict (id) do nothing",
+         on conflict (id) do update set seq = (select max(seq) + 1 from queue_dead)",
     )
     .bind(&letter.id)
     .bind(&letter.reason)
@@ -252,9 +253,9 @@ pub(super) async fn insert_dead(db: &mut SqliteConnection, letter: &DeadLetter) 
     Ok(())
 }
 
-pub(super) async fn delete_dead(db: &mut SqliteConnection, ids: &[String]) -> Result<u64> {
-    let done = sqlx::query("delete from queue_dead where id in (select value from json_each(?1))")
-        .bind(json(&ids)?)
+pub(super) async fn delete_dead(db: &mut SqliteConnection, places: &[i64]) -> Result<u64> {
+    let done = sqlx::query("delete from queue_dead where seq in (select value from json_each(?1))")
+        .bind(json(&places)?)
         .execute(db)
         .await?;
     Ok(done.rows_affected())

@@ -119,6 +119,8 @@ async fn create(clients: &Clients, wanted: Subscription) -> Result<Subscription,
     // A policy without a time to live: never.
     let wanted = wanted.set_expiration_policy(ExpirationPolicy::new());
     let call = clients.subscriptions.create_subscription().with_request(wanted).send();
+    // The client's future is large.
+    let call = Box::pin(call);
     let made = bounded(clients.timeout, &doing, async {
         match call.await {
             Ok(made) => Ok(Some(made)),

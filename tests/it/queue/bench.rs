@@ -86,7 +86,7 @@ pub trait Bench: Send + Sync {
 
 /// The result of `future`, which must come within half a minute.
 pub async fn within<F: Future>(future: F) -> F::Output {
-    tokio::time::timeout(Duration::from_secs(30), future).await.expect("it hangs")
+    tokio::time::timeout(crate::support::PATIENCE, future).await.expect("it hangs")
 }
 
 /// An embedded queue on `file`, by the machine's own clock.

@@ -24,7 +24,7 @@ use verdict::{
     graph::{
         Context, END, Graph, GraphBuilder, GraphError, Head, NodeError, RetryPolicy, RunId,
         RunStatus, Runtime, State,
-        store::{Letter, LetterFilter, RunFilter, Store},
+        store::{Letter, LetterFilter, LetterState, RunFilter, Store},
     },
     queue::{
         DeadLetter, Depth, JOB_TYPE, Message, Queue,
@@ -58,6 +58,7 @@ pub struct Part {
     pub name: String,
     pub subject: Option<String>,
     pub order: i64,
+    pub settles: bool,
     /// `ignore`, `cancel`, or a part to be played.
     pub event: Option<String>,
 }
@@ -203,6 +204,7 @@ impl Workflow for Play {
                 key: part.name.clone(),
                 subject: part.subject.clone(),
                 order: part.order,
+                settles: part.settles,
                 input: part,
             }),
         })
@@ -354,15 +356,17 @@ impl Hall {
     }
 
     pub async fn replay(&self, letter: &str) -> Replayed {
-        let (answers, result) = self.driver().replay(&[letter.to_owned()]).await;
-        result.unwrap();
-        answers[0]
+        self.close(letter, LetterState::Replayed).await
     }
 
     pub async fn discard(&self, letter: &str) -> Replayed {
-        let (answers, result) = self.driver().discard(&[letter.to_owned()]).await;
-        result.unwrap();
-        answers[0]
+        self.close(letter, LetterState::Discarded).await
+    }
+
+    async fn close(&self, letter: &str, to: LetterState) -> Replayed {
+        let mut closed = None;
+        self.driver().close_each(&[letter.to_owned()], to, |_, answer| closed = Some(answer)).await;
+        closed.unwrap().unwrap()
     }
 
     pub async fn depth(&self) -> Depth {
@@ -396,7 +400,7 @@ impl Hall {
     /// The kinds of the run's records, in order.
     pub async fn kinds(&self, name: &str) -> Vec<&'static str> {
         let history = self.runtime.history(&id(name)).await.unwrap();
-        history.into_iter().map(|(_, _, meta)| meta.kind()).collect()
+        history.into_iter().map(|entry| entry.meta.kind()).collect()
     }
 
     /// Whatever the worker could do now is done: something sent later has come to its end.

@@ -112,7 +112,7 @@ async fn a_replay_cut_short_is_done_again() {
     let ttl = super::hall::seconds(1);
     let dead = verdict::graph::Runtime::new(hall.store.clone(), clock, "dead").with_ttl(ttl);
     let how = verdict::graph::ClaimHow { early: true, reopen: true };
-    dead.claim(&super::hall::id("a"), how).await.unwrap();
+    let _ = dead.claim(&super::hall::id("a"), how).await.unwrap();
     hall.pass(super::hall::seconds(2));
 
     let worker = hall.worker();

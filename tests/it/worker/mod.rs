@@ -8,6 +8,7 @@ mod letters;
 mod outages;
 mod outcomes;
 mod retention;
+mod slots;
 mod subjects;
 mod sweep;
 mod table;

@@ -4,13 +4,14 @@ use verdict::{
     base::Fault,
     graph::{
         RunStatus,
-        store::{LetterReason, Resumed},
+        store::{LetterReason, Resumed, Waiting},
     },
     queue::Decoded,
     worker::Status,
 };
 
 use super::hall::{Act, Hall, Part, id, part, seconds};
+use crate::support::eventually;
 
 /// W3: completed, ignored, already done: the message goes.
 #[tokio::test]
@@ -78,10 +79,10 @@ async fn a_run_that_waits_for_a_time_is_parked_until_then() {
 async fn a_transient_failure_comes_back_later() {
     let hall = Hall::new().await;
     let busy = Fault::transient("busy");
-    hall.stage.put_up("a", [Act::Fail(busy.clone()), Act::Fail(busy.after(seconds(300)))]);
+    hall.stage.put_up("a", [Act::Fail(busy.clone()), Act::Fail(busy)]);
     let worker = hall.worker();
     hall.send(&part("a")).await;
-    for (executions, wait) in [(1, 10), (2, 300)] {
+    for (executions, wait) in [(1, 10), (2, 60)] {
         hall.settled(1).await;
         let head = hall.becomes("a", RunStatus::Queued).await;
         assert_eq!(head.executions, executions);
@@ -94,6 +95,30 @@ async fn a_transient_failure_comes_back_later() {
     hall.settled(0).await;
     assert_eq!(hall.stage.ran("a"), ["prepare", "work", "work", "work", "publish"]);
     assert_eq!(hall.all_letters().await, []);
+    worker.stop().await;
+}
+
+/// P8: somebody else's limit parks the run for as long as they say, and is no failure of the run.
+#[tokio::test]
+async fn a_limit_parks_the_run_and_counts_as_no_failure() {
+    let hall = Hall::new().await;
+    let limited = Fault::transient("slow down").after(seconds(300));
+    hall.stage.put_up("a", (0..9).map(|_| Act::Fail(limited.clone())));
+    let worker = hall.worker();
+    hall.send(&part("a")).await;
+    for _ in 0..9 {
+        hall.settled(0).await;
+        let head = hall.becomes("a", RunStatus::Parked).await;
+        assert_eq!((head.executions, head.waiting), (0, Some(Waiting::Limit)));
+        assert_eq!(head.not_before, Some(hall.now().plus(seconds(300))));
+        hall.pass(seconds(310));
+        eventually("it is taken up", async || {
+            (hall.head("a").await?.not_before != head.not_before).then_some(())
+        })
+        .await;
+    }
+    let head = hall.becomes("a", RunStatus::Completed).await;
+    assert_eq!((head.executions, hall.all_letters().await), (0, vec![]));
     worker.stop().await;
 }
 

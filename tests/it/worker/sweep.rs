@@ -127,8 +127,12 @@ async fn a_failed_runs_letter_is_delivered_late() {
 
     let worker = hall.worker();
     hall.only_letter().await;
-    let kinds = hall.kinds("a").await;
-    assert_eq!(kinds, ["started", "finished", "letter", "letter_confirmed"]);
+    // The store has it first, the log second.
+    eventually("the log says so too", async || {
+        let kinds = hall.kinds("a").await;
+        (kinds == ["started", "finished", "letter", "letter_confirmed"]).then_some(())
+    })
+    .await;
     let head = hall.becomes("a", RunStatus::Failed).await;
     assert_eq!((head.executions, head.error.as_deref()), (1, Some("no")));
     worker.stop().await;

@@ -44,6 +44,9 @@ fn every_row_of_the_table() {
     let table = [
         (Outcome::Done, row(Ack, nothing())),
         (Outcome::Parked, row(Ack, nothing())),
+        (Outcome::Queued, row(Ack, nothing())),
+        // Put off and looked at again, however long the pause.
+        (Outcome::Paused, row(Later(seconds(20)), Action::PutOff(seconds(20)))),
         // Transient: the waits grow, the last repeats; the fifth failure is the last.
         (failed(transient(), 0), later(10)),
         (failed(transient(), 1), later(60)),
@@ -53,9 +56,9 @@ fn every_row_of_the_table() {
         (failed(transient(), 9), exhausted()),
         (failed(Fault::timeout("t"), 0), later(10)),
         (failed(Fault::timeout("t"), 4), exhausted()),
-        // A server's wish counts if it is longer.
-        (failed(transient().after(seconds(90)), 0), later(90)),
-        (failed(transient().after(seconds(1)), 0), later(10)),
+        // A server's wish is no failure, however often it is said.
+        (failed(transient().after(seconds(90)), 0), row(Ack, Action::Park(seconds(90)))),
+        (failed(transient().after(seconds(1)), 99), row(Ack, Action::Park(seconds(1)))),
         // An outage is nobody's failure, however often.
         (failed(Fault::outage("o"), 0), pause(HandBack, Action::HandBack)),
         (failed(Fault::outage("o"), 99), pause(HandBack, Action::HandBack)),

@@ -76,7 +76,8 @@ async fn cut_off_and_joined_again() {
 async fn frozen_broker_is_noticed() {
     let broker = Broker::shared().await;
     let proxy = Proxy::new(broker.address());
-    let (timeout, heartbeat) = (Duration::from_millis(500), Duration::from_secs(1));
+    // Long enough for a busy machine to connect and declare in.
+    let (timeout, heartbeat) = (Duration::from_secs(4), Duration::from_secs(2));
     let options = Options { timeout, heartbeat, ..options() };
     let url = broker.url_through(proxy.address());
     let queue: Arc<dyn Queue> = Arc::new(Amqp::open(&url, options, 4).unwrap());

@@ -4,6 +4,7 @@ pub mod bench;
 mod faults;
 mod headers;
 mod letters;
+mod logs;
 mod topology;
 mod waits;
 
