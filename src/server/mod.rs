@@ -1,4 +1,4 @@
-//! The HTTP side: probes, metrics and the API.
+//! The HTTP side: probes, metrics, the API and the dashboard.
 //!
 //! What it promises: an address beyond this machine is refused unless `server.token` is set; the
 //! API and the metrics ask for it, or, without one, answer only to this machine's own names; the
@@ -12,8 +12,8 @@ mod api;
 mod connections;
 mod guard;
 mod look;
+mod pages;
 mod readiness;
-mod start_run;
 mod webhook;
 
 use std::{fmt, io, net::SocketAddr, sync::Arc, time::Duration};
@@ -39,7 +39,7 @@ use crate::base::Secret;
 
 pub use self::{
     answer::Refusal,
-    api::{Api, ROUTES, Routes},
+    api::{Api, ApiState, ROUTES, Routes},
     look::{Found, look},
     readiness::{Readiness, Report},
     webhook::{Accepted, WebhookInbox, Webhooks},
@@ -60,6 +60,11 @@ pub struct ServerOptions {
     /// What callers from beyond this machine must present; needed to listen there at all.
     #[serde(skip_serializing)]
     pub token: Option<Secret>,
+    /// What callers may present instead that only read.
+    #[serde(skip_serializing)]
+    pub read_token: Option<Secret>,
+    /// Whether the states of runs are shown over HTTP.
+    pub development: bool,
     /// Connections open at once; at most half of the descriptors this process may have.
     pub max_connections: usize,
     /// How long a request's head may take to arrive, and how long an idle connection stays open.
@@ -72,6 +77,8 @@ impl Default for ServerOptions {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
             token: None,
+            read_token: None,
+            development: false,
             max_connections: 512,
             header_timeout: Duration::from_secs(10),
         }
@@ -82,10 +89,12 @@ impl ServerOptions {
     /// Whether this may be listened on.
     ///
     /// # Errors
-    /// [`ServerError::Open`] for an address beyond this machine without a token.
+    /// [`ServerError::Open`] for an address beyond this machine without a token,
+    /// [`ServerError::ReadOnly`] for a token that only reads alone.
     pub fn check(&self) -> Result<(), ServerError> {
         match self.token {
             None if !self.listen.ip().is_loopback() => Err(ServerError::Open(self.listen)),
+            None if self.read_token.is_some() => Err(ServerError::ReadOnly),
             _ => Ok(()),
         }
     }
@@ -97,6 +106,9 @@ pub enum ServerError {
     /// The address is reachable from elsewhere and nothing guards it.
     #[error("{0} can be reached from other machines: set `server.token`, or listen on 127.0.0.1")]
     Open(SocketAddr),
+    /// What only reads is guarded, and what writes is not.
+    #[error("`server.read_token` is set without `server.token`: set both")]
+    ReadOnly,
     /// The address cannot be had.
     #[error(
         "cannot listen on {listen}: {source}; choose another address in `server.listen`, or free this one"
@@ -150,7 +162,7 @@ impl Server {
         let failed = |source| ServerError::Bind { listen, source };
         let listener = TcpListener::bind(listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let guard = Guard::new(options.token.as_ref());
+        let guard = Guard::new(options.token.as_ref(), options.read_token.as_ref());
         Ok(Self { listener, address, guard, limits: ConnectionLimits::of(options) })
     }
 
@@ -180,12 +192,16 @@ impl Server {
 
 fn routes(parts: Parts, who: &Guard) -> Router {
     let Parts { readiness, api, webhooks, metrics } = parts;
-    let local = from_fn_with_state(Guard::new(None), guard);
+    let local = from_fn_with_state(Guard::new(None, None), guard);
     let webhooks = webhooks.map_or_else(Router::new, |webhooks| match webhooks.are_signed() {
         true => webhook::router(webhooks),
         false => webhook::router(webhooks).layer(local),
     });
     let guarded = || from_fn_with_state(who.clone(), guard);
+    let pages = api.as_ref().map_or_else(Router::new, |api| {
+        let for_browsers = from_fn_with_state(who.for_browsers(), guard);
+        pages::router(api, readiness.clone()).layer(for_browsers)
+    });
     let metrics = get(async move || ([(header::CONTENT_TYPE, METRICS_TYPE)], metrics()));
     Router::new()
         .route("/livez", get(|| async { "ok\n" }))
@@ -194,6 +210,7 @@ fn routes(parts: Parts, who: &Guard) -> Router {
         .route("/metrics", metrics.layer(guarded()))
         .nest("/api", api::router(api).layer(guarded()))
         .nest("/webhooks", webhooks)
+        .merge(pages)
         .layer(CatchPanicLayer::custom(panicked))
         .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, REQUEST))
 }

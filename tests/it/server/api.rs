@@ -21,7 +21,7 @@ use verdict::{
         embedded::{Embedded, Options},
     },
     runs::Runs,
-    server::{Api, Parts, ROUTES, Readiness, Routes, Server, ServerOptions},
+    server::{Api, ApiState, Parts, ROUTES, Readiness, Routes, Server, ServerOptions},
     workflows::{Admission, Bound, Event, Registry, Start, Workflow, read_input},
 };
 
@@ -64,7 +64,13 @@ impl Workflow for Door {
             "busy" => Err(Fault::transient("come back").after(Duration::from_secs(7))),
             "outage" => Err(Fault::outage("nobody answers")),
             "panic" => panic!("the door fell down"),
-            _ => Ok(Admission::Start(Start { key: key.clone(), subject: None, order: 0, input })),
+            _ => Ok(Admission::Start(Start {
+                key: key.clone(),
+                subject: None,
+                order: 0,
+                settles: false,
+                input,
+            })),
         }
     }
 }
@@ -103,7 +109,11 @@ impl House {
         let parts = Parts {
             readiness: Readiness::new([]),
             webhooks: None,
-            api: Some(Api { runs, routes: routes.to_vec() }),
+            api: Some(Api {
+                state: ApiState { runs, development: false },
+                routes: routes.to_vec(),
+                queue: None,
+            }),
             metrics: Arc::new(String::new),
         };
         tokio::spawn(server.run(parts, stop.clone()));
@@ -227,7 +237,7 @@ async fn what_is_no_job_is_refused_before_anybody_is_asked() {
         assert_eq!(answer.status, status, "{answer:?}");
         assert!(answer.error().contains(word), "{answer:?}");
     }
-    let answer = ask(house.address, "GET /api/runs", &[HOST], "").await;
+    let answer = ask(house.address, "PUT /api/runs", &[HOST], "").await;
     assert_eq!(answer.status, 405, "{answer:?}");
     assert!(!answer.error().is_empty());
     assert_eq!(house.runs().await, 0);
@@ -246,6 +256,8 @@ async fn a_route_more_is_a_file_and_a_line() {
     assert_eq!(answer.status, 200, "{answer:?}");
     let listed = answer.json();
     let [run] = &listed.as_array().unwrap()[..] else { panic!("{answer:?}") };
+    let described = get(house.address, "/api/openapi.json").await.json();
+    assert_eq!(described["paths"]["/api/listing"]["get"]["operationId"], "listing");
     assert_eq!(run["id"], posted.json()["id"]);
     assert_eq!((&run["workflow"], &run["key"]), (&json!("door"), &json!("k")));
     for (line, host, status) in [

@@ -2,6 +2,7 @@
 
 use std::{net::SocketAddr, sync::Arc};
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use tokio_util::sync::CancellationToken;
 use verdict::{
     base::Secret,
@@ -11,9 +12,13 @@ use verdict::{
 use super::{HOST, ask};
 
 async fn start(token: Option<&str>) -> (SocketAddr, CancellationToken) {
-    let token = token.map(Secret::from);
-    let options =
-        ServerOptions { listen: ([127, 0, 0, 1], 0).into(), token, ..ServerOptions::default() };
+    start_with(token, None).await
+}
+
+async fn start_with(token: Option<&str>, read: Option<&str>) -> (SocketAddr, CancellationToken) {
+    let (token, read_token) = (token.map(Secret::from), read.map(Secret::from));
+    let listen = ([127, 0, 0, 1], 0).into();
+    let options = ServerOptions { listen, token, read_token, ..ServerOptions::default() };
     let server = Server::bind(&options).await.unwrap();
     let (address, stop) = (server.address(), CancellationToken::new());
     let metrics = Arc::new(|| "counted 1\n".to_owned());
@@ -93,5 +98,56 @@ async fn without_one_only_under_this_machines_own_names() {
     assert!(refused.error().contains("localhost"), "{refused:?}");
     let absolute = ask(address, "GET http://evil.example/metrics", &[HOST], "").await;
     assert_eq!(absolute.status, 403, "{absolute:?}");
+    stop.cancel();
+}
+
+/// The token that only reads opens what is read, and nothing else.
+#[tokio::test]
+async fn the_read_token_reads_and_changes_nothing() {
+    let (address, stop) = start_with(Some("open sesame"), Some("peep hole")).await;
+    let reading = "authorization: Bearer peep hole";
+    assert_eq!(answers(address, &[HOST, reading]).await, [200, 403, 404]);
+    for line in ["POST /api/runs/0123/cancel", "DELETE /api/runs/0123", "PUT /api/runs/0123"] {
+        let refused = ask(address, line, &[HOST, reading], "").await;
+        assert_eq!(refused.status, 403, "{line}");
+        assert!(refused.error().contains("server.read_token"), "{refused:?}");
+    }
+    assert_eq!(answers(address, &[HOST, "authorization: Bearer open sesame"]).await, IN);
+    stop.cancel();
+
+    let alone = ServerOptions { read_token: Some("peep hole".into()), ..ServerOptions::default() };
+    let refused = alone.check().unwrap_err().to_string();
+    assert!(refused.contains("server.token"), "{refused}");
+}
+
+/// A browser shows the token as a password.
+#[tokio::test]
+async fn a_password_is_a_token_too() {
+    let (address, stop) = start(Some("open sesame")).await;
+    let basic = |text: &str| format!("authorization: Basic {}", STANDARD.encode(text));
+    assert_eq!(answers(address, &[HOST, &basic("anybody:open sesame")]).await, IN);
+    for wrong in ["open sesame", "anybody:", "open sesame:anybody", ":open"] {
+        assert_eq!(answers(address, &[HOST, &basic(wrong)]).await, [401; 3], "{wrong}");
+    }
+    stop.cancel();
+}
+
+/// A page of another site can send a request without asking, and gets nothing done by it.
+#[tokio::test]
+async fn pages_of_other_sites_change_nothing() {
+    let (address, stop) = start(None).await;
+    let own = format!("origin: http://{address}");
+    let host = format!("host: {address}");
+    for foreign in [
+        "origin: http://evil.example",
+        "origin: null",
+        "sec-fetch-site: cross-site",
+        "sec-fetch-site: same-site",
+    ] {
+        assert_eq!(answers(address, &[&host, foreign]).await, [200, 403, 404], "{foreign}");
+    }
+    for own in [own.as_str(), "sec-fetch-site: same-origin", "sec-fetch-site: none"] {
+        assert_eq!(answers(address, &[&host, own]).await, IN, "{own}");
+    }
     stop.cancel();
 }

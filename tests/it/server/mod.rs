@@ -3,8 +3,14 @@
 mod api;
 mod connections;
 mod doctor;
+mod events;
 mod guard;
+pub mod host;
 mod listing;
+mod openapi;
+mod operating;
+mod pages;
+mod pausing;
 mod probes;
 mod roles;
 mod wakeups;

@@ -40,7 +40,7 @@ async fn a_gateway_accepts_and_a_worker_works() {
     assert_eq!(answer.status, 202, "{answer:?}");
     let id = answer.json()["id"].as_str().unwrap().to_owned();
     let unknown = machine.text("job.json", r#"{"workflow":"opera","input":1}"#);
-    assert_eq!(machine.run(&["enqueue", &unknown]).code, Some(0));
+    assert_eq!(machine.run(&["enqueue", "--force", &unknown]).code, Some(0));
     assert_eq!(metric(at, r#"verdict_runs_submitted_total{outcome="created"}"#).await, Some(1.0));
     assert_eq!(metric(at, "verdict_queue_received_total").await, None, "not its business");
     let head = machine.store().await.head(&id.parse().unwrap()).await.unwrap().unwrap();
