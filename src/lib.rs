@@ -13,8 +13,9 @@
 //! | [`checkpoint`] | stores: where runs are kept, and key-value stores | graph, db, base |
 //! | [`queue`] | the queue port, the embedded queue, what messages mean | db, base |
 //! | [`forge`] | where changes come from and reviews go: two ports, and local git | base |
+//! | [`model`] | language models: a port, and the chain of providers behind it | base |
 //! | [`analysis`] | findings and the deterministic analysers | base |
-//! | [`workflows`] | what a workflow is, and the list of them | graph, analysis, base, forge's ports |
+//! | [`workflows`] | what a workflow is, and the list of them | graph, analysis, base, ports of forge and model |
 //! | [`runs`] | the one driver of runs: admit, drive, list, watch, act; dead letters; views | graph, workflows, base |
 //! | [`worker`] | take, call `runs`, settle; sweep; shutdown | runs, queue's port, types of graph and workflows, base |
 //! | [`server`] | probes, metrics, the API: routes that call `runs` | runs, types of queue and graph, base |
@@ -30,6 +31,7 @@ pub mod app;
 pub mod cli;
 pub mod config;
 pub mod forge;
+pub mod model;
 pub mod queue;
 pub mod runs;
 pub mod server;

@@ -1,16 +1,23 @@
 //! The composition root: settings in, running parts out. The only place where adapters are chosen.
 
 mod inbox;
+mod keys;
 mod migrate;
 mod notifier;
 mod owner;
+mod repair;
 mod serve;
+mod setup;
 
 pub use migrate::Migrated;
 pub use notifier::QueueNotifier;
+pub use repair::Repaired;
 pub use serve::Role;
+pub use setup::{SetUp, Setup};
 
 use std::{collections::HashMap, path::PathBuf, sync::Arc};
+
+use futures_util::future::BoxFuture;
 
 use crate::{
     base::{Clock, Fault, key_value::KeyValueStore},
@@ -19,14 +26,22 @@ use crate::{
     db::{Sqlite, SqliteOptions, make_private_folder},
     forge::{
         Forges,
-        github::GitHub,
+        github::{GitHub, GitHubSearch},
         local::{GitOptions, LocalGit},
     },
     graph::{Runtime, Store},
+    model::{Model, chain::Chain},
     queue::{Queue, embedded},
     runs::Runs,
-    worker::{self, Worker},
-    workflows::{Bound, Registry, review},
+    worker::{self, Probe, Worker},
+    workflows::{
+        Bound, Registry,
+        delivery::{Delivery, DeliveryDeps},
+        orchestrator::{AgentRegistry, Orchestrator, OrchestratorDeps},
+        review,
+        search::{Search, SearchDeps},
+        writing::{self, Writing, WritingDeps},
+    },
 };
 
 /// A part that could not be had.
@@ -57,6 +72,10 @@ pub struct App {
     pub queue: Arc<dyn Queue>,
     /// Where changes come from and reviews go.
     pub forges: Forges,
+    /// GitHub, if it is configured.
+    pub github: Option<GitHub>,
+    /// The language models, if any are configured.
+    pub model: Option<Arc<dyn Model>>,
     files: Files,
 }
 
@@ -98,7 +117,7 @@ impl App {
         };
         let keys = Arc::new(keys(&settings)?);
         let store = Arc::new(Sealed::new(store, keys.clone()));
-        let key_values = Arc::new(SealedKeyValues::new(key_values, keys));
+        let key_values: Arc<dyn KeyValueStore> = Arc::new(SealedKeyValues::new(key_values, keys));
         let queue: Arc<dyn Queue> = match &settings.queue.url {
             QueueUrl::Embedded(path) => {
                 let path = path.clone().unwrap_or_else(|| PathBuf::from("verdict.db"));
@@ -121,18 +140,41 @@ impl App {
             .with_ttl(settings.worker.lease)
             .with_known_dead(owner::known_dead);
         let allowed = if trust == Trust::Owner { None } else { allowed(&settings, trust)? };
-        let forges = forges(&settings, key_values.clone(), allowed)?;
-        let workflows = workflows(&forges).map_err(|fault| AppError::new("workflows", fault))?;
-        let runs = Runs::new(runtime, workflows, Arc::new(QueueNotifier::new(queue.clone())));
-        Ok(Self { settings, runs, key_values, queue, forges, files })
+        let github = github(&settings, key_values.clone())?;
+        let forges = forges(github.clone(), allowed);
+        let model = model(&settings, key_values.clone())?;
+        let workflows = workflows(&settings, &forges, model.as_ref(), &key_values);
+        let workflows = workflows.map_err(|fault| AppError::new("workflows", fault))?;
+        let runs = Runs::new(runtime, workflows, Arc::new(QueueNotifier::new(queue.clone())))
+            .with_key_values(key_values.clone());
+        Ok(Self { settings, runs, key_values, queue, forges, github, model, files })
     }
 
     /// A worker on these parts.
     pub fn worker(&self) -> Worker {
         let retention = self.settings.store.retention;
-        let options = worker::Options { retention, ..self.settings.worker.clone() };
+        let options =
+            worker::Options { retention, frugal: self.frugal(), ..self.settings.worker.clone() };
+        let forges = self.forges.clone();
+        let host = Arc::new(move || {
+            let forges = forges.clone();
+            let check: BoxFuture<'static, _> = Box::pin(async move { forges.check().await });
+            check
+        });
         Worker::new(self.runs.clone(), self.queue.clone(), options)
             .with_key_values(self.key_values.clone())
+            .with_host(host)
+    }
+
+    /// Whether each document of the store that is read or written costs something.
+    fn frugal(&self) -> bool {
+        matches!(self.settings.store.url, StoreUrl::Firestore { .. })
+    }
+
+    /// Asks whether the store, which it also writes to, and the queue answer.
+    fn probe(&self) -> Probe {
+        let writes = (!self.frugal()).then(|| self.key_values.clone());
+        Probe::new(self.runs.clone(), self.queue.clone()).with_writes(writes)
     }
 
     /// Ends cleanly: what was handed to a database file is written.
@@ -239,32 +281,70 @@ impl Files {
     }
 }
 
-/// The list of all forges.
-/// Local git, and GitHub where it is configured.
-fn forges(
-    settings: &Settings,
-    key_values: Arc<dyn KeyValueStore>,
-    allowed: Option<Vec<PathBuf>>,
-) -> Result<Forges, AppError> {
+/// The list of all forges: local git, and GitHub where it is configured.
+fn forges(github: Option<GitHub>, allowed: Option<Vec<PathBuf>>) -> Forges {
     let local = LocalGit::new(GitOptions::default()).allowing(allowed);
     let forges = Forges::default().with(Arc::new(local));
+    match github {
+        Some(github) => forges.with(Arc::new(github.preview())).with(Arc::new(github)),
+        None => forges,
+    }
+}
+
+/// GitHub, where it is configured.
+fn github(
+    settings: &Settings,
+    key_values: Arc<dyn KeyValueStore>,
+) -> Result<Option<GitHub>, AppError> {
     let options = &settings.github;
     if !options.is_configured() {
-        return Ok(forges);
+        return Ok(None);
     }
     let unset = || AppError::new("github.cache_path", "not set, and there is no state folder");
     let cache = options.cache_path.clone().ok_or_else(unset)?;
-    let github =
-        GitHub::new(options, key_values, cache).map_err(|fault| AppError::new("github", fault))?;
-    Ok(forges.with(Arc::new(github)))
+    let github = GitHub::new(options, key_values, cache);
+    github.map(Some).map_err(|fault| AppError::new("github", fault))
+}
+
+/// The chain of language models, where one is configured.
+fn model(
+    settings: &Settings,
+    key_values: Arc<dyn KeyValueStore>,
+) -> Result<Option<Arc<dyn Model>>, AppError> {
+    let chain = Chain::open(&settings.model, key_values, &keys::of_provider);
+    let chain = chain.map_err(|fault| AppError::new("model.chain", fault))?;
+    Ok(chain.map(|chain| Arc::new(chain) as Arc<dyn Model>))
 }
 
 /// The list of all workflows.
-fn workflows(forges: &Forges) -> Result<Registry, Fault> {
+fn workflows(
+    settings: &Settings,
+    forges: &Forges,
+    model: Option<&Arc<dyn Model>>,
+    key_values: &Arc<dyn KeyValueStore>,
+) -> Result<Registry, Fault> {
     let broken = |error: crate::graph::GraphError| Fault::permanent(error.to_string());
+    let asked = |model: &Arc<dyn Model>| {
+        review::models::Models::new(model.clone(), key_values.clone(), settings.model.memo)
+    };
     let review = review::ReviewDeps::new(forges.clone(), review::Limits::default())?;
-    let review = Bound::<review::Review>::new(review).map_err(broken)?;
-    Ok(Registry::new().with(review))
+    let review = Bound::<review::Review>::new(review.with_models(model.map(asked)));
+    let (clock, model) = (Clock::system(), model.cloned());
+    let delivery = DeliveryDeps { model: model.clone() };
+    let agents = AgentRegistry::built_in(model.as_ref());
+    let orchestrator = OrchestratorDeps { model: model.clone(), agents, clock: clock.clone() };
+    let repositories = Arc::new(GitHubSearch::new(&settings.github, key_values.clone())?);
+    let search = SearchDeps { repositories, model: model.clone(), clock };
+    let options = settings.workflows.writing.clone();
+    let graph = writing::graph(&options).map_err(broken)?;
+    let timeout = options.timeout;
+    let writing = Bound::<Writing>::new(WritingDeps { model, options }).map_err(broken)?;
+    Ok(Registry::new()
+        .with(review.map_err(broken)?)
+        .with(Bound::<Delivery>::new(delivery).map_err(broken)?)
+        .with(Bound::<Orchestrator>::new(orchestrator).map_err(broken)?)
+        .with(Bound::<Search>::new(search).map_err(broken)?)
+        .with(writing.with_graph(graph).with_timeout(timeout)))
 }
 
 /// The folders whose repositories others may name; `None` for any. Only somebody on this machine

@@ -1,14 +1,14 @@
 //! The queue as runs see it.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 
 use crate::{
     base::{Result, TraceContext},
     graph::{RunId, store::Letter},
-    queue::{DeadLetter, Decoded, Message, Queue, header, note},
-    runs::Notifier,
+    queue::{DeadLetter, DeadVisitor, Decoded, Fate, Message, Queue, QueueError, header, note},
+    runs::{Notifier, Settled},
 };
 
 /// The longest error that a broker's copy of a letter tells, in bytes: Pub/Sub takes 1,024.
@@ -26,12 +26,12 @@ impl QueueNotifier {
 
 #[async_trait]
 impl Notifier for QueueNotifier {
-    async fn wake(&self, run: &RunId, trace: Option<&TraceContext>) -> Result<()> {
+    async fn wake(&self, run: &RunId, after: Duration, trace: Option<&TraceContext>) -> Result<()> {
         let mut message = Decoded::wake_message(run.as_str());
         if let Some(trace) = trace {
             message = message.with(TraceContext::HEADER, trace.to_string());
         }
-        Ok(self.0.publish(message, Duration::ZERO).await?)
+        Ok(self.0.publish(message, after).await?)
     }
 
     async fn resend(&self, letter: &Letter) -> Result<()> {
@@ -50,9 +50,24 @@ impl Notifier for QueueNotifier {
         Ok(self.0.publish_dead(dead).await?)
     }
 
-    async fn remove(&self, letters: &[String]) -> Result<()> {
-        self.0.remove_dead(letters).await?;
-        Ok(())
+    async fn remove(&self, letters: &[String], settled: &dyn Settled) -> Result<()> {
+        let letters = letters.iter().map(String::as_str).collect();
+        Ok(self.0.visit_dead(&mut Removal { letters, settled }).await?)
+    }
+}
+
+/// Takes away the copies of these letters, unless they are open again.
+struct Removal<'a> {
+    letters: HashSet<&'a str>,
+    settled: &'a dyn Settled,
+}
+
+#[async_trait]
+impl DeadVisitor for Removal<'_> {
+    async fn visit(&mut self, letter: DeadLetter) -> Result<Fate, QueueError> {
+        let named = self.letters.contains(&*letter.id);
+        let gone = named && self.settled.is_settled(&letter.id).await?;
+        Ok(if gone { Fate::Remove } else { Fate::Keep })
     }
 }
 

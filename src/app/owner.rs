@@ -3,7 +3,7 @@
 //! `HOST:PID@START.PLACE`: the start time tells a process from a later one with its number, and the
 //! place is a hash of the boot and the process namespace, outside of which numbers mean nothing.
 
-use std::{fs, process};
+use std::{fs, io, process};
 
 use crate::base::hash_hex;
 
@@ -12,7 +12,7 @@ pub fn this_process() -> String {
     let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let host = Some(host.trim()).filter(|host| !host.is_empty()).unwrap_or("host");
     let pid = process::id();
-    let start = start_of(pid).unwrap_or_default();
+    let start = start_of(pid).ok().flatten().unwrap_or_default();
     format!("{host}:{pid}@{start}.{}", place().unwrap_or_default())
 }
 
@@ -21,7 +21,11 @@ pub fn this_process() -> String {
 pub fn known_dead(owner: &str) -> bool {
     let Some((pid, start, owner_place)) = parts(owner) else { return false };
     match place() {
-        Some(here) if here == owner_place => start_of(pid) != Some(start),
+        Some(here) if here == owner_place => match start_of(pid) {
+            Ok(now) => now != Some(start),
+            // This process has no descriptor left to look with, for example.
+            Err(_) => false,
+        },
         _ => false,
     }
 }
@@ -34,8 +38,23 @@ fn parts(owner: &str) -> Option<(u32, u64, &str)> {
 }
 
 /// When the process started, in clock ticks since boot; `None` if there is none, or it is a corpse.
-fn start_of(pid: u32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+///
+/// # Errors
+/// When that cannot be told now.
+fn start_of(pid: u32) -> io::Result<Option<u64>> {
+    match fs::read_to_string(format!("/proc/{pid}/stat")) {
+        Ok(stat) => Ok(start_in(&stat)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        // It ended while it was read.
+        Err(error) if error.raw_os_error() == Some(NO_SUCH_PROCESS) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// `ESRCH`.
+const NO_SUCH_PROCESS: i32 = 3;
+
+fn start_in(stat: &str) -> Option<u64> {
     // The name, in parentheses, may hold anything; the fields proper begin behind the last one.
     let (_, fields) = stat.rsplit_once(") ")?;
     let mut fields = fields.split(' ');
@@ -67,7 +86,7 @@ mod tests {
     fn a_child_is_known_dead_once_it_has_ended() {
         let mut child = process::Command::new("sleep").arg("60").spawn().unwrap();
         let (pid, place) = (child.id(), place().unwrap());
-        let name = format!("host:{pid}@{}.{place}", start_of(pid).unwrap());
+        let name = format!("host:{pid}@{}.{place}", start_of(pid).unwrap().unwrap());
         assert!(!known_dead(&name));
         child.kill().unwrap();
         child.wait().unwrap();

@@ -10,7 +10,7 @@ use crate::{
     runs,
     server::{self, Api, Found, Parts, Readiness, Server, ServerError, ServerOptions, Webhooks},
     telemetry::metrics::{self, Metrics},
-    worker::{self, Probe, Status, Worker},
+    worker::{self, Status, Worker},
 };
 
 /// The parts a process plays.
@@ -61,11 +61,19 @@ impl App {
         let readiness = Readiness::new(role.checks());
         let _watching = role.accepts().then(|| {
             runs::describe_metrics();
-            let probe = Probe::new(self.runs.clone(), self.queue.clone());
+            let probe = self.probe();
             let readiness = readiness.clone();
             background(async move { probe.watch(|name, state| readiness.set(name, state)).await })
         });
-        let api = role.accepts().then(|| Api::new(self.runs.clone()));
+        let interval = self.settings.github.repair_interval;
+        let repairs =
+            role.accepts() && !interval.is_zero() && self.settings.github.app_id.is_some();
+        let repair = self.repairing().filter(|_| repairs);
+        let _repairing = repair.map(|repair| background(repair.regularly(interval)));
+        let api = role.accepts().then(|| {
+            let development = self.settings.server.development;
+            Api::new(self.runs.clone(), development).with_queue(self.queue.clone())
+        });
         let webhooks = role.accepts().then(|| self.webhooks()).flatten();
         let parts =
             Parts { readiness: readiness.clone(), api, webhooks, metrics: rendered(metrics) };

@@ -2,7 +2,10 @@
 
 use clap::Subcommand;
 
-use super::{CliError, Format, output};
+use super::{
+    CliError, Format, output,
+    table::{Column, table},
+};
 use crate::config::Settings;
 
 /// `verdict config`
@@ -29,5 +32,10 @@ pub(super) fn main(command: &Command, settings: &Settings) -> Result<(), CliErro
         .iter()
         .map(|one| vec![one.key.clone(), one.value.clone(), one.origin.clone()])
         .collect();
-    output::print(&output::table(&["KEY", "VALUE", "FROM"], &rows))
+    const COLUMNS: [Column; 3] = [
+        Column::new("KEY"),
+        Column::new("VALUE").shrinks(),
+        Column::new("FROM").shrinks().drops(1),
+    ];
+    output::print(&table(&COLUMNS, &rows))
 }

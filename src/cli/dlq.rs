@@ -3,10 +3,14 @@
 use clap::Subcommand;
 use serde_json::Value;
 
-use super::{CliError, Format, output};
+use super::{
+    CliError, Format, output,
+    table::{Column, table},
+};
 use crate::{
     app::App,
-    graph::store::Letter,
+    base::Result,
+    graph::store::{Letter, LetterState},
     runs::{LetterQuery, Replayed, views},
 };
 
@@ -30,7 +34,7 @@ pub(super) enum Command {
     },
     /// Show a dead letter with its payload and headers.
     Show {
-        /// The letter's id.
+        /// The letter's id, or the beginning of it.
         id: String,
         /// How to print.
         #[arg(long, value_enum, default_value_t)]
@@ -45,7 +49,7 @@ pub(super) enum Command {
 /// Which letters: by id, by what they are about, or all.
 #[derive(Debug, clap::Args)]
 pub(super) struct Which {
-    /// The letters' ids.
+    /// The letters' ids, or the beginnings of them.
     #[arg(
         required_unless_present_any = ["all", "reason", "workflow", "older_than", "newer_than"],
         conflicts_with_all = ["all", "reason", "workflow", "older_than", "newer_than"],
@@ -56,6 +60,9 @@ pub(super) struct Which {
     all: bool,
     #[command(flatten)]
     query: LetterQuery,
+    /// Only count them.
+    #[arg(long)]
+    dry_run: bool,
 }
 
 pub(super) async fn main(command: &Command, app: &App) -> Result<(), CliError> {
@@ -81,22 +88,30 @@ fn list(letters: &[Letter], format: Format) -> Result<(), CliError> {
         .map(|letter| {
             let run = letter.run.as_ref().map(|run| run.as_str().chars().take(12).collect());
             vec![
-                letter.id.clone(),
+                letter.id.chars().take(12).collect(),
                 letter.reason.to_string(),
                 letter.state.to_string(),
                 letter.last_at.to_string(),
                 run.unwrap_or_default(),
-                output::brief(&letter.error, 80),
+                letter.error.clone(),
             ]
         })
         .collect();
-    let head = ["ID", "REASON", "STATE", "LAST", "RUN", "ERROR"];
-    output::print(&output::table(&head, &rows))
+    const COLUMNS: [Column; 6] = [
+        Column::new("ID"),
+        Column::new("REASON"),
+        Column::new("STATE").drops(3),
+        Column::new("LAST").drops(2),
+        Column::new("RUN").drops(1),
+        Column::new("ERROR").shrinks(),
+    ];
+    output::print(&table(&COLUMNS, &rows))
 }
 
 async fn show(app: &App, id: &str, format: Format) -> Result<(), CliError> {
     let (letter, payload) = app.runs.dead_letter(id).await?;
-    let value = views::dead_letter_details(&letter, &payload);
+    let value = serde_json::to_value(views::dead_letter_details(&letter, &payload));
+    let value = value.unwrap_or_default();
     if format == Format::Json {
         return output::print_json(&value);
     }
@@ -119,22 +134,35 @@ async fn each(app: &App, which: &Which, replay: bool) -> Result<(), CliError> {
         let letters = app.runs.dead_letters(&which.query).await?;
         letters.into_iter().map(|letter| letter.id).collect()
     } else {
-        which.ids.clone()
-    };
-    let runs = &app.runs;
-    let (answers, result) = if replay { runs.replay(&ids).await } else { runs.discard(&ids).await };
-    let mut missing = Vec::new();
-    for (id, answer) in ids.iter().zip(answers) {
-        match answer {
-            Replayed::Done => {
-                let done = if replay { "replayed" } else { "discarded" };
-                anstream::eprintln!("{id} {done}");
-            }
-            Replayed::Before(state) => anstream::eprintln!("{id} was {} before", state),
-            Replayed::Missing => missing.push(id.as_str()),
+        let mut ids = Vec::new();
+        for id in &which.ids {
+            ids.push(app.runs.letter_id(id).await?);
         }
+        ids
+    };
+    let (to, done) = if replay {
+        (LetterState::Replayed, "replayed")
+    } else {
+        (LetterState::Discarded, "discarded")
+    };
+    if which.dry_run {
+        anstream::eprintln!("{} letters would be {done}", ids.len());
+        return Ok(());
     }
-    result?;
+    let (mut missing, mut failed) = (Vec::new(), 0);
+    let told = |id: &str, answer: Result<Replayed>| match answer {
+        Ok(Replayed::Done) => anstream::eprintln!("{id} {done}"),
+        Ok(Replayed::Before(state)) => anstream::eprintln!("{id} was {state} before"),
+        Ok(Replayed::Missing) => missing.push(id.to_owned()),
+        Err(fault) => {
+            failed += 1;
+            anstream::eprintln!("{id} not {done}: {fault}");
+        }
+    };
+    app.runs.close_each(&ids, to, told).await;
+    if failed > 0 {
+        return Err(CliError::failed(format!("letters that were not {done}: {failed}")));
+    }
     if missing.is_empty() {
         return Ok(());
     }

@@ -46,6 +46,7 @@ pub(super) async fn main(args: &Args, settings: Settings) -> Result<(), CliError
         Ok(app) => {
             checks.push(Check::of("store", store(&app).await));
             checks.extend(queue(&app).await);
+            checks.extend(github(&app).await);
             let names: Vec<_> = app.runs.workflow_names().collect();
             checks.push(Check::of("workflows", Ok(names.join(", "))));
             app.close().await;
@@ -93,6 +94,17 @@ async fn store(app: &App) -> Result<String, String> {
     let ring = app.settings.store.encryption.ring()?;
     let sealed = ring.writer_name().map(|key| format!("; encrypts with key `{key}`"));
     Ok(format!("answers; {} unfinished runs{}", open.len(), sealed.unwrap_or_default()))
+}
+
+/// Who verdict is on GitHub, and what it may do there; nothing where it is not configured.
+async fn github(app: &App) -> Vec<Check> {
+    let Some(github) = &app.github else { return Vec::new() };
+    match github.granted().await {
+        Ok(rows) => {
+            rows.into_iter().map(|row| Check::of(format!("github.{}", row.of), row.found)).collect()
+        }
+        Err(fault) => vec![Check::of("github", Err(fault.to_string()))],
+    }
 }
 
 /// Everything the queue needs, one row each, and how much is on it.

@@ -1,10 +1,13 @@
 //! `verdict enqueue`: an event or a job, onto the queue.
 
 use std::{
+    fmt::Display,
     io::Read,
     path::{Path, PathBuf},
     time::Duration,
 };
+
+use serde_json::{Map, Value};
 
 use super::{CliError, output};
 use crate::{
@@ -17,19 +20,30 @@ use crate::{
 /// `verdict enqueue`
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// A webhook's body, or a job as `{"workflow", "input", "key"?}`; `-` reads stdin.
+    /// A job as `{"workflow", "input", "key"?}`, or with `--event` a webhook's body; `-` reads stdin.
     file: PathBuf,
-    /// The webhook's event. A job needs none [default: pull_request, unless the body is a job].
+    /// The body is a webhook's, of this event: `pull_request`, say.
     #[arg(long)]
     event: Option<String>,
     /// The webhook's delivery id [default: a random one].
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", requires = "event")]
     delivery: Option<String>,
+    /// Send a job that cannot be done from here: another machine's workers may know its workflow,
+    /// its repository or its forge.
+    #[arg(long)]
+    force: bool,
 }
+
+/// What a job's body may say.
+const JOB_FIELDS: [&str; 3] = ["workflow", "input", "key"];
 
 pub(super) async fn main(args: &Args, app: &App) -> Result<(), CliError> {
     let name = args.file.display();
-    let (message, id) = message(args, read(&args.file)?)?;
+    let body = read(&args.file)?;
+    let (message, id) = match &args.event {
+        Some(event) => webhook(args, event, body)?,
+        None => job_or_wake(args, body, app).await?,
+    };
     app.queue.publish(message, Duration::ZERO).await.map_err(|error| match error {
         QueueError::TooLarge { .. } => CliError::usage(format!("{name}: {error}")),
         other => CliError::failed(other),
@@ -49,39 +63,66 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, CliError> {
     bytes.map_err(|e| CliError::usage(format!("cannot read {}: {e}", path.display())))
 }
 
-/// The message, and what it is known by: its job's key, its run, or its delivery id.
-fn message(args: &Args, body: Vec<u8>) -> Result<(Message, String), CliError> {
-    let message =
-        Message::new(body).with(TraceContext::HEADER, TraceContext::generate().to_string());
-    let name = args.file.display();
-    if args.event.is_none() {
-        match Decoded::of(&message) {
-            Ok(Decoded::Job(mut job)) => {
-                // Its own name, so that sending it twice on purpose runs it twice.
-                let key = job.key.get_or_insert_with(|| RunId::random().to_string()).clone();
-                let trace = message.header(TraceContext::HEADER).unwrap_or_default().to_owned();
-                return Ok((job.to_message().with(TraceContext::HEADER, trace), key));
-            }
-            Ok(Decoded::Wake { run }) => return Ok((message, run)),
-            Ok(Decoded::Webhook(_)) => {}
-            Err(why) if names_a_workflow(&message.body) => {
-                return Err(CliError::usage(format!("{name}: {why}")));
-            }
-            Err(_) => {}
-        }
-    }
-    let event = args.event.clone().unwrap_or_else(|| "pull_request".to_owned());
+/// A webhook's message, and its delivery id.
+fn webhook(args: &Args, event: &str, body: Vec<u8>) -> Result<(Message, String), CliError> {
     let delivery = args.delivery.clone().unwrap_or_else(|| RunId::random().to_string());
-    let trace = message.header(TraceContext::HEADER).unwrap_or_default().to_owned();
-    let webhook = Webhook { event, delivery: Some(delivery.clone()), body: message.body };
-    let message = webhook.to_message().with(TraceContext::HEADER, trace);
-    // What no worker could read is refused here, where somebody sees it.
-    Decoded::of(&message).map_err(|why| CliError::usage(format!("{name}: {why}")))?;
+    let body = body.into();
+    let webhook = Webhook { event: event.to_owned(), delivery: Some(delivery.clone()), body };
+    let message = traced(webhook.to_message());
+    Decoded::of(&message).map_err(|why| args.refuse(why))?;
     Ok((message, delivery))
 }
 
-/// Whether this was meant to be a job. An event of the forge has no text under that name.
-fn names_a_workflow(body: &[u8]) -> bool {
-    let value: Option<serde_json::Value> = serde_json::from_slice(body).ok();
-    value.is_some_and(|value| value.get("workflow").is_some_and(serde_json::Value::is_string))
+/// A job's message and its key, or a wake-up and its run. What no worker could do is refused here,
+/// where somebody sees it.
+async fn job_or_wake(args: &Args, body: Vec<u8>, app: &App) -> Result<(Message, String), CliError> {
+    let message = Message::new(body);
+    let fields: Option<Map<String, Value>> = serde_json::from_slice(&message.body).ok();
+    let unknown = fields.as_ref().and_then(unknown_field);
+    let mut job = match Decoded::of(&message) {
+        Ok(Decoded::Job(job)) => job,
+        Ok(Decoded::Wake { run }) => return Ok((traced(message), run)),
+        Ok(Decoded::Webhook(_)) => return Err(args.refuse("it is a webhook's: name its --event")),
+        Err(why) => {
+            let neither = |f: &Map<_, _>| !f.contains_key("workflow") && !f.contains_key("run");
+            return Err(match unknown {
+                Some(unknown) if fields.as_ref().is_some_and(neither) => args.refuse(format!(
+                    "{unknown}, and this has no `workflow`; for a webhook's body, name its --event"
+                )),
+                _ => args.refuse(why),
+            });
+        }
+    };
+    // Its own name, so that sending it twice on purpose runs it twice.
+    let key = job.key.get_or_insert_with(|| RunId::random().to_string()).clone();
+    if !args.force {
+        let input = job.input.clone().into();
+        let known = match unknown {
+            Some(unknown) => Err(CliError::usage(unknown)),
+            None => app.runs.check_job(&job.workflow, input, &key).await.map_err(CliError::from),
+        };
+        known.map_err(|error| match error {
+            CliError::Usage(why) => args.refuse(format!("{why}; --force sends it anyway")),
+            other => other,
+        })?;
+    }
+    Ok((traced(job.to_message()), key))
+}
+
+impl Args {
+    fn refuse(&self, why: impl Display) -> CliError {
+        CliError::usage(format!("{}: {why}", self.file.display()))
+    }
+}
+
+fn traced(message: Message) -> Message {
+    message.with(TraceContext::HEADER, TraceContext::generate().to_string())
+}
+
+/// What to say about a field of a job that no worker would read.
+fn unknown_field(fields: &Map<String, Value>) -> Option<String> {
+    let unknown = fields.keys().find(|name| !JOB_FIELDS.contains(&name.as_str()))?;
+    let near = JOB_FIELDS.into_iter().find(|known| strsim::osa_distance(unknown, known) <= 2);
+    let hint = near.map(|known| format!(" (did you mean `{known}`?)")).unwrap_or_default();
+    Some(format!("a job has no field `{unknown}`{hint}"))
 }

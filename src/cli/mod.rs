@@ -8,9 +8,12 @@ mod config;
 mod dlq;
 mod doctor;
 mod enqueue;
+mod eval;
+mod github;
 mod graph;
 mod migrate;
 mod output;
+mod pause;
 mod progress;
 mod review;
 mod rules;
@@ -19,14 +22,19 @@ mod runs;
 mod serve;
 mod signal;
 mod stack;
+mod table;
 
-use std::{fmt, path::PathBuf, process::ExitCode};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::{
     app::{App, AppError, Trust},
-    base::Fault,
+    base::{Fault, mask_urls},
     config::{ConfigError, Settings},
     runs::Error,
 };
@@ -58,14 +66,23 @@ enum Command {
     /// Look at dead letters, and act on them.
     #[command(subcommand)]
     Dlq(dlq::Command),
+    /// Put off a workflow or a repository, or list what is put off.
+    Pause(pause::Args),
+    /// Go on with a workflow or a repository.
+    Unpause(pause::Unpause),
     /// Draw a workflow, or a run's way through it.
     Graph(graph::Args),
+    /// Measure how well reviews find what is to be found, over a folder of cases.
+    Eval(eval::Args),
     /// Look at the rules of a review, and try them.
     #[command(subcommand)]
     Rules(rules::Command),
     /// Look at the settings.
     #[command(subcommand)]
     Config(config::Command),
+    /// Set up on GitHub, and take in what was missed there.
+    #[command(subcommand)]
+    Github(github::Command),
     /// Check that everything the settings name is there and works.
     Doctor(doctor::Args),
     /// Bring the store's schema up to date.
@@ -107,6 +124,14 @@ impl CliError {
         Self::Failed(message.to_string())
     }
 
+    /// What there is to say.
+    fn message(&self) -> Option<&str> {
+        match self {
+            Self::Findings => None,
+            Self::Usage(message) | Self::Failed(message) => Some(message),
+        }
+    }
+
     /// Says it on stderr, and answers the exit code.
     pub fn exit(self) -> ExitCode {
         let (code, message) = match self {
@@ -115,7 +140,7 @@ impl CliError {
             Self::Failed(message) => (3, Some(message)),
         };
         if let Some(message) = message {
-            anstream::eprintln!("verdict: {message}");
+            anstream::eprintln!("verdict: {}", mask_urls(&message));
         }
         ExitCode::from(code)
     }
@@ -141,6 +166,7 @@ impl From<Error> for CliError {
             }
             Error::NoRun(reason) => Self::usage(format!("nothing to do: {reason}")),
             Error::Invalid(why) | Error::NotFound(why) | Error::Conflict(why) => Self::Usage(why),
+            Error::Answered { .. } => Self::usage(error),
             Error::Unavailable(fault) | Error::Broken(fault) => Self::failed(fault),
         }
     }
@@ -158,12 +184,7 @@ impl Cli {
     /// # Errors
     /// If a file or a variable is wrong; the error names key and source.
     pub fn settings(&self) -> Result<Settings, CliError> {
-        let cwd = std::env::current_dir()
-            .map_err(|e| CliError::usage(format!("there is no current folder: {e}")))?;
-        // A variable that is no text cannot be one of ours, or is wrong and will be said to be.
-        let lossy = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
-        let variables = std::env::vars_os().map(|(name, value)| (lossy(name), lossy(value)));
-        Ok(Settings::load(self.config.as_deref(), variables, &cwd)?)
+        load(self.config.as_deref())
     }
 
     /// Does what needs no settings. `None`: it needs them.
@@ -188,9 +209,6 @@ impl Cli {
 
     /// Runs the command and answers the process's exit code.
     pub fn run(self, settings: Settings) -> ExitCode {
-        for key in settings.idle() {
-            tracing::warn!(key, "this setting is not used by this version");
-        }
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = match runtime {
             Ok(runtime) => runtime,
@@ -206,12 +224,28 @@ impl Cli {
     }
 }
 
+/// The settings of a file, or of the usual one, with the environment over them.
+fn load(file: Option<&Path>) -> Result<Settings, CliError> {
+    let cwd = std::env::current_dir()
+        .map_err(|e| CliError::usage(format!("there is no current folder: {e}")))?;
+    // A variable that is no text cannot be one of ours, or is wrong and will be said to be.
+    let lossy = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
+    let variables = std::env::vars_os().map(|(name, value)| (lossy(name), lossy(value)));
+    Ok(Settings::load(file, variables, &cwd)?)
+}
+
 async fn dispatch(command: Command, settings: Settings) -> Result<(), CliError> {
     match command {
         Command::Config(command) => return config::main(&command, &settings),
         Command::Rules(command) => return rules::main(&command),
+        Command::Eval(args) => {
+            return Box::pin(eval::main(&args, settings, |file| load(Some(file)))).await;
+        }
         Command::Doctor(args) => return doctor::main(&args, settings).await,
         Command::Migrate => return migrate::main(&settings).await,
+        Command::Github(github::Command::Setup(args)) => {
+            return github::setup(&args, settings).await;
+        }
         Command::Completions(args) => return completions::main(&args),
         Command::Man(args) => return completions::man(&args),
         _ => {}
@@ -228,10 +262,15 @@ async fn dispatch(command: Command, settings: Settings) -> Result<(), CliError> 
         Command::Run(args) => run::main(&args, &app).await,
         Command::Runs(command) => runs::main(&command, &app).await,
         Command::Dlq(command) => dlq::main(&command, &app).await,
+        Command::Pause(args) => pause::main(&args, &app).await,
+        Command::Unpause(args) => pause::unpause(&args, &app).await,
         Command::Graph(args) => graph::main(&args, &app).await,
+        Command::Github(github::Command::Repair(args)) => github::repair(&args, &app).await,
         Command::Config(_)
         | Command::Rules(_)
         | Command::Doctor(_)
+        | Command::Github(github::Command::Setup(_))
+        | Command::Eval(_)
         | Command::Migrate
         | Command::Completions(_)
         | Command::Man(_) => Ok(()),

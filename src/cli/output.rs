@@ -1,4 +1,4 @@
-//! Printing: JSON, and tables for people.
+//! Printing: to stdout, to a file, as JSON.
 
 use std::{
     fs::{self, OpenOptions},
@@ -109,40 +109,4 @@ impl JsonArray {
     pub(super) fn end(self) -> Result<(), CliError> {
         write(if self.begun { "\n" } else { "[" }, "]\n")
     }
-}
-
-/// Columns as wide as they need to be; the last one as it comes.
-pub(super) fn table(head: &[&str], rows: &[Vec<String>]) -> String {
-    let width = |column: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(column));
-        let widths = cells.map(|cell| cell.chars().count());
-        widths.chain(head.get(column).map(|name| name.len())).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..head.len()).map(width).collect();
-    let line = |cells: Vec<&str>| {
-        let mut line = String::new();
-        for (cell, width) in cells.iter().zip(&widths) {
-            let pad = width.saturating_sub(cell.chars().count()) + 2;
-            line.push_str(cell);
-            line.extend(std::iter::repeat_n(' ', pad));
-        }
-        line.trim_end().to_owned()
-    };
-    let mut text = line(head.to_vec());
-    for row in rows {
-        text.push('\n');
-        text.push_str(&line(row.iter().map(String::as_str).collect()));
-    }
-    text.push('\n');
-    text
-}
-
-/// The first line of a text, cut to so many characters.
-pub(super) fn brief(text: &str, most: usize) -> String {
-    let line = text.lines().next().unwrap_or_default();
-    if line.chars().count() <= most && !text.contains('\n') {
-        return line.to_owned();
-    }
-    let cut: String = line.chars().take(most.saturating_sub(1)).collect();
-    format!("{cut}…")
 }

@@ -1,17 +1,22 @@
 //! `verdict review`: a range of a local repository, reviewed here and now, durable all the same.
 
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use serde_json::value::{RawValue, to_raw_value};
+use serde::Deserialize;
+use serde_json::{
+    json,
+    value::{RawValue, to_raw_value},
+};
 
 use super::{CliError, output, run};
 use crate::{
     app::App,
-    workflows::review::{Ask, Report, report::Format},
+    workflows::review::{Ask, Overrides, Report, report::Format},
 };
 
 /// What `--fail-on` takes: no severity, or one of them.
@@ -24,9 +29,21 @@ pub(super) struct Args {
     /// with B is compared with B [default: what this branch adds to its upstream, else the last
     /// commit].
     range: Option<String>,
+    /// Review what is staged, in place of RANGE.
+    #[arg(long, conflicts_with_all = ["range", "base", "worktree"])]
+    staged: bool,
+    /// Review every change that is not committed, new files included, in place of RANGE.
+    #[arg(long, conflicts_with_all = ["range", "base"])]
+    worktree: bool,
     /// A folder in the repository.
     #[arg(long, value_name = "DIR", default_value = ".")]
     repo: PathBuf,
+    /// Review a pull request on GitHub, `owner/repo#7` or its address, in place of RANGE.
+    #[arg(long, value_name = "PULL", conflicts_with_all = ["range", "base", "staged", "worktree"])]
+    github: Option<String>,
+    /// Leave the review on the pull request.
+    #[arg(long, requires = "github")]
+    publish: bool,
     /// Compared from, in place of RANGE.
     #[arg(long, value_name = "REV", requires = "head", conflicts_with = "range")]
     base: Option<String>,
@@ -46,17 +63,65 @@ pub(super) struct Args {
     /// Review again, even if this range was reviewed before.
     #[arg(long)]
     fresh: bool,
+    #[command(flatten)]
+    overrides: OverrideArgs,
+}
+
+/// In place of what the repository's `.verdict.toml` says.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "In place of the repository's settings")]
+struct OverrideArgs {
+    /// Leave out findings below this severity.
+    #[arg(long, value_name = "SEVERITY", value_parser = PossibleValuesParser::new(&FAIL_ON[1..]))]
+    min_severity: Option<String>,
+    /// Leave out findings below this confidence, 0 to 1.
+    #[arg(long, value_name = "NUMBER")]
+    min_confidence: Option<f64>,
+    /// Show so many findings at most; the rest is counted.
+    #[arg(long, value_name = "COUNT")]
+    max_findings: Option<usize>,
+    /// Show every finding, however small or uncertain, and all of them.
+    #[arg(long, conflicts_with_all = ["min_severity", "min_confidence", "max_findings"])]
+    all: bool,
+    /// Run only these agents.
+    #[arg(long, value_name = "AGENT,…", value_delimiter = ',')]
+    agents: Option<Vec<String>>,
+    /// Review only paths that match one of these, as in `.gitignore`.
+    #[arg(long, value_name = "GLOB")]
+    include: Option<Vec<String>>,
+    /// Leave out paths that match one of these.
+    #[arg(long, value_name = "GLOB")]
+    ignore: Option<Vec<String>>,
+}
+
+impl OverrideArgs {
+    fn overrides(&self) -> Result<Overrides, CliError> {
+        let overrides = Overrides::deserialize(json!({
+            "agents": self.agents,
+            "include": self.include,
+            "ignore": self.ignore,
+            "min_severity": self.min_severity,
+            "min_confidence": self.min_confidence,
+            "max_findings": self.max_findings,
+        }));
+        let overrides = overrides.map_err(CliError::usage)?;
+        Ok(if self.all { overrides.with_everything() } else { overrides })
+    }
 }
 
 pub(super) async fn main(args: &Args, app: &App) -> Result<(), CliError> {
-    let job = (input(args, app).await?, "local".to_owned());
+    let job = (input(args, app).await?, None);
     let driven = run::drive(app, "review", job, false).await?;
     let error = run::error(&driven);
-    let report = Report::of(&driven.run, &driven.state, &driven.timings)?
+    let mut report = Report::of(&driven.run, &driven.state, &driven.timings)?
         .failed(error.as_deref())
+        .recorded(driven.recorded)
         .fit(args.file().map_or_else(output::width, |_| None))
         .with_code(&app.forges)
         .await;
+    if args.format == Format::Text {
+        report = report.with_description(&app.forges).await;
+    }
     deliver(args, &report)?;
     if let Some(error) = error {
         return Err(CliError::failed(error));
@@ -95,11 +160,29 @@ fn deliver(args: &Args, report: &Report) -> Result<(), CliError> {
 }
 
 async fn input(args: &Args, app: &App) -> Result<Arc<RawValue>, CliError> {
+    if let Some(place) = &args.github {
+        if app.github.is_none() {
+            return Err(CliError::usage(
+                "GitHub is not configured: set github.token (VERDICT__GITHUB__TOKEN), or \
+                 github.app_id and github.private_key_path",
+            ));
+        }
+        let forge = if args.publish { "github" } else { "github-preview" };
+        let mut input = BTreeMap::from([(forge, place.clone())]);
+        if args.fresh {
+            input.insert("fresh", format!("{:032x}", fastrand::u128(..)));
+        }
+        let raw = to_raw_value(&input).map_err(CliError::failed)?;
+        return Ok(raw.into());
+    }
     let ask = Ask {
         repo: args.repo.clone(),
         range: args.range.clone(),
         ends: args.base.clone().zip(args.head.clone()),
+        staged: args.staged,
+        worktree: args.worktree,
         fresh: args.fresh,
+        settings: args.overrides.overrides()?,
     };
     let input = ask.input(&app.forges).await.map_err(|fault| {
         if fault.is_transient() { CliError::failed(fault) } else { CliError::usage(fault) }

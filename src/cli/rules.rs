@@ -7,7 +7,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 
-use super::{CliError, Format, output};
+use super::{
+    CliError, Format, output,
+    table::{Column, table},
+};
 use crate::workflows::review::{OwnRule, RuleBook, RuleInfo};
 
 /// `verdict rules`
@@ -60,7 +63,14 @@ fn list(place: &Where) -> Result<(), CliError> {
         return output::print_json(&rules);
     }
     let rows: Vec<Vec<String>> = rules.iter().map(row).collect();
-    output::print(&output::table(&["ID", "AGENT", "SEVERITY", "LANGUAGES", "TITLE"], &rows))
+    const COLUMNS: [Column; 5] = [
+        Column::new("ID").shrinks(),
+        Column::new("AGENT").drops(2),
+        Column::new("SEVERITY").drops(1),
+        Column::new("LANGUAGES").shrinks().drops(3),
+        Column::new("TITLE").shrinks(),
+    ];
+    output::print(&table(&COLUMNS, &rows))
 }
 
 fn row(rule: &RuleInfo) -> Vec<String> {
@@ -68,7 +78,7 @@ fn row(rule: &RuleInfo) -> Vec<String> {
         rule.id.clone(),
         rule.category.to_string(),
         rule.severity.to_string(),
-        rule.languages.join(","),
+        languages(rule, ","),
         rule.title.clone(),
     ]
 }
@@ -101,7 +111,7 @@ fn explain(id: &str, place: &Where) -> Result<(), CliError> {
 fn text(rule: &RuleInfo) -> String {
     let RuleInfo { id, category, severity, confidence, title, problem, advice, .. } = rule;
     let cwe = rule.cwe.map(|n| format!(" · CWE-{n}")).unwrap_or_default();
-    let languages = rule.languages.join(", ");
+    let languages = languages(rule, ", ");
     let mut text = format!(
         "{id}: {title}\n{category} · {severity} · confidence {confidence}{cwe} · {languages}\n"
     );
@@ -118,6 +128,10 @@ fn text(rule: &RuleInfo) -> String {
         }
     }
     text
+}
+
+fn languages(rule: &RuleInfo, between: &str) -> String {
+    if rule.languages.is_empty() { "any text".to_owned() } else { rule.languages.join(between) }
 }
 
 fn indented(text: &str) -> String {

@@ -11,7 +11,7 @@ use tokio::sync::broadcast;
 use super::{CliError, enqueue::read, output, progress, signal};
 use crate::{
     app::App,
-    graph::{Control, RunId, Stop, store::Holder},
+    graph::{RunId, Stop, store::Holder},
     runs::{Drive, Driven},
 };
 
@@ -32,8 +32,7 @@ pub(super) async fn main(args: &Args, app: &App) -> Result<(), CliError> {
     // A name that is none is found before stdin is waited for.
     app.runs.workflow(&args.workflow)?;
     let input = read_json(&args.input)?;
-    let key = args.key.clone().unwrap_or_else(|| RunId::random().to_string());
-    let driven = drive(app, &args.workflow, (input, key), true).await?;
+    let driven = drive(app, &args.workflow, (input, args.key.clone()), true).await?;
     output::print_json(&driven.state)?;
     error(&driven).map_or(Ok(()), |error| Err(CliError::failed(error)))
 }
@@ -50,18 +49,18 @@ fn read_json(path: &Path) -> Result<Arc<RawValue>, CliError> {
 pub(super) async fn drive(
     app: &App,
     workflow: &str,
-    (input, key): (Arc<RawValue>, String),
+    (input, key): (Arc<RawValue>, Option<String>),
     always: bool,
 ) -> Result<Driven, CliError> {
     let opened = app.runs.open(workflow, input, key).await?;
-    let control = Control { drain: signal::stop_token(), ..Control::default() };
+    let control = signal::foreground();
     let events = broadcast::Sender::new(1024);
     let showing = tokio::spawn(progress::show(events.subscribe(), always));
     let waiting = |run: &RunId, holder: &Holder| {
         anstream::eprintln!("run {run} is being worked on by {}; waiting", holder.owner);
     };
     // The last sender goes with it.
-    let driven = app.runs.drive(opened, Drive { control, events }, waiting).await;
+    let driven = app.runs.drive(opened, Drive::new(control, events), waiting).await;
     let _ = showing.await;
     Ok(driven?)
 }

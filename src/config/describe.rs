@@ -3,6 +3,8 @@
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::base::mask_urls;
+
 use super::{
     Settings,
     keys::{SECRETS, leaves, variable_of},
@@ -47,7 +49,7 @@ const UNSET: &str = "(unset)";
 fn shown(value: &Value) -> String {
     match value {
         Value::Null => UNSET.to_owned(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
+        Value::String(text) => mask_urls(text).into_owned(),
+        other => mask_urls(&other.to_string()).into_owned(),
     }
 }

@@ -10,7 +10,9 @@ use super::Settings;
 pub(super) const SECRETS: &[&str] = &[
     "github.token",
     "github.webhook_secret",
+    "model.key",
     "queue.amqp.password",
+    "server.read_token",
     "server.token",
     "store.encryption.keys",
     "store.postgres.password",

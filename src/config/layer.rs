@@ -100,6 +100,8 @@ fn readings(text: &str) -> Vec<Value> {
     let trimmed = text.trim();
     if let Ok(number) = trimmed.parse::<u64>() {
         readings.push(Value::from(number));
+    } else if let Ok(number) = trimmed.parse::<f64>() {
+        readings.push(Value::from(number));
     }
     if let Ok(truth) = trimmed.parse::<bool>() {
         readings.push(Value::from(truth));

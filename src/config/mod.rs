@@ -14,11 +14,11 @@ mod error_map;
 mod forge;
 mod keys;
 mod layer;
-mod model;
 mod place;
 mod queue;
 mod source;
 mod store;
+mod workflows;
 
 use std::{
     collections::BTreeMap,
@@ -31,15 +31,16 @@ use serde::{Deserialize, Serialize};
 use crate::{server::ServerOptions, telemetry::LogOptions};
 
 pub use crate::forge::github::GithubOptions;
+pub use crate::model::ModelOptions;
 pub use crate::worker::Options as WorkerOptions;
 pub use describe::Described;
 pub use error::ConfigError;
 pub use forge::{ForgeOptions, LocalOptions};
 pub use keys::{known_keys, variable_of};
-pub use model::ModelOptions;
 pub use place::{InvalidPlace, QueueUrl, ServerUrl, StoreUrl};
 pub use queue::QueueOptions;
 pub use store::{EncryptionOptions, StoreOptions};
+pub use workflows::WorkflowsOptions;
 
 use layer::Layer;
 
@@ -63,13 +64,12 @@ pub struct Settings {
     pub store: StoreOptions,
     /// How work is taken.
     pub worker: WorkerOptions,
+    /// The workflows beside the review.
+    pub workflows: WorkflowsOptions,
     /// Which source each setting came from, where it was not the default.
     #[serde(skip)]
     origins: BTreeMap<String, String>,
 }
-
-/// Settings, or whole sections, that no component reads yet.
-const IDLE: &[&str] = &["model."];
 
 /// What relative and unset places are taken from.
 struct Surroundings {
@@ -168,11 +168,17 @@ impl Settings {
     /// What no single value can tell: bounds, adapters, settings that need each other.
     fn check(&self) -> Result<(), ConfigError> {
         self.check_adapters(place::BUILT)?;
+        if let Some((name, why)) = self.model.fault() {
+            return Err(self.bad(&format!("model.{name}"), &why));
+        }
         if let Some((name, why)) = self.queue.fault() {
             return Err(self.bad(&format!("queue.{name}"), why));
         }
         if let Some((name, why)) = self.store.fault() {
             return Err(self.bad(&format!("store.{name}"), &why));
+        }
+        if let Some((name, why)) = self.workflows.writing.fault() {
+            return Err(self.bad(&format!("workflows.writing.{name}"), why));
         }
         if let Some((name, why)) = self.worker.fault() {
             return Err(self.bad(&format!("worker.{name}"), why));
@@ -199,12 +205,6 @@ impl Settings {
     fn bad(&self, key: &str, why: &str) -> ConfigError {
         let source_name = self.origin(key).to_owned();
         ConfigError::BadValue { key: key.to_owned(), source_name, why: why.to_owned() }
-    }
-
-    /// Settings that were set although nothing in this build uses them yet. Worth a warning.
-    pub fn idle(&self) -> Vec<&str> {
-        let idle = |key: &str| IDLE.iter().any(|idle| key.starts_with(idle));
-        self.origins.keys().map(String::as_str).filter(|key| idle(key)).collect()
     }
 
     /// Where the setting was set: a file's path, a variable's name, or `default`.

@@ -9,6 +9,8 @@ use std::{fmt, path::PathBuf, str::FromStr};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+use crate::base::mask_urls;
+
 /// A server's URL. [`fmt::Display`], [`fmt::Debug`] and serialising leave the password out.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ServerUrl(Url);
@@ -22,15 +24,7 @@ impl ServerUrl {
 
 impl fmt::Display for ServerUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = self.0.clone();
-        if shown.password().is_some() && shown.set_password(Some("***")).is_err() {
-            return write!(f, "{}:***", self.0.scheme());
-        }
-        let hidden = |name: &str| name.contains("password") || name.contains("secret");
-        if shown.query_pairs().any(|(name, _)| hidden(&name)) {
-            shown.set_query(Some("***"));
-        }
-        f.write_str(shown.as_str())
+        f.write_str(&mask_urls(self.0.as_str()))
     }
 }
 

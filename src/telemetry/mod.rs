@@ -2,14 +2,19 @@
 //!
 //! `RUST_LOG` decides what is shown, `NO_COLOR` and a redirected standard error turn colours off.
 //! Standard output is never written to: it belongs to results.
+//!
+//! Whatever `RUST_LOG` asks for, of other crates only `info` and above is shown: below that, clients
+//! write whole messages and passwords as they send them.
 
 pub mod metrics;
 
 use std::io::{self, IsTerminal};
 
 use serde::{Deserialize, Serialize};
-use tracing::Subscriber;
-use tracing_subscriber::{EnvFilter, fmt::MakeWriter, util::SubscriberInitExt};
+use tracing::{Level, Subscriber};
+use tracing_subscriber::{
+    EnvFilter, filter::filter_fn, fmt::MakeWriter, layer::SubscriberExt, util::SubscriberInitExt,
+};
 
 /// How logs look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -67,7 +72,9 @@ pub fn filter(wanted: Option<&str>, quiet: Quiet) -> Result<EnvFilter, InvalidFi
         Quiet::Warn => "warn",
     };
     let wanted = wanted.map(str::trim).filter(|wanted| !wanted.is_empty()).unwrap_or(default);
-    EnvFilter::try_new(wanted).map_err(|error| InvalidFilter(error.to_string()))
+    // The client of models quotes what models write, unless somebody asks for just that.
+    let quiet = if wanted.contains("genai") { "" } else { ",genai=off" };
+    EnvFilter::try_new(format!("{wanted}{quiet}")).map_err(|error| InvalidFilter(error.to_string()))
 }
 
 /// What turns events into lines on `writer`.
@@ -81,10 +88,22 @@ where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
     let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer);
+    let harmless = || filter_fn(|event| is_harmless(event.target(), *event.level()));
     match options.format {
-        LogFormat::Text => Box::new(lines.with_ansi(colour).finish()),
+        LogFormat::Text => Box::new(lines.with_ansi(colour).finish().with(harmless())),
         LogFormat::Json => {
-            Box::new(lines.json().flatten_event(true).with_span_list(false).finish())
+            let lines = lines.json().flatten_event(true).with_span_list(false);
+            Box::new(lines.finish().with(harmless()))
         }
     }
+}
+
+/// Crates that write down what they send and receive, at whatever level.
+const TELLTALES: &[&str] = &["lapin::returned_messages", "lapin::io_loop"];
+
+/// Whether an event can hold nothing of a message or a password: verdict's own, and the news of
+/// others.
+fn is_harmless(target: &str, level: Level) -> bool {
+    let ours = target.split("::").next().is_some_and(|name| name.starts_with("verdict"));
+    ours || level <= Level::INFO && !TELLTALES.iter().any(|telltale| target.starts_with(telltale))
 }

@@ -1,6 +1,9 @@
 //! `verdict runs history`, and records as `watch` shows them too.
 
-use super::{CliError, Format, output};
+use super::{
+    CliError, Format, output,
+    table::{Column, table},
+};
 use crate::{app::App, runs::views::HistoryRow};
 
 /// Which run, and how to print its records.
@@ -13,29 +16,38 @@ pub(in crate::cli) struct Args {
     format: Format,
 }
 
-const HISTORY: [&str; 8] = ["SEQ", "AT", "KIND", "STEP", "NODE", "TRIES", "TOOK", ""];
+const HISTORY: [Column; 8] = [
+    Column::new("SEQ"),
+    Column::new("AT").drops(2),
+    Column::new("KIND"),
+    Column::new("STEP").drops(3),
+    Column::new("NODE").shrinks(),
+    Column::new("TRIES").drops(4),
+    Column::new("TOOK").drops(1),
+    Column::new("").shrinks(),
+];
 
 pub(super) async fn main(args: &Args, app: &App) -> Result<(), CliError> {
-    let history = app.runs.history(&args.id).await?;
-    let rows = history.into_iter().map(|(seq, at, meta)| HistoryRow::of(seq, at, meta));
+    let rows = app.runs.history(&args.id, 0).await?;
     if args.format == Format::Json {
-        return output::print_json(&rows.collect::<Vec<_>>());
+        return output::print_json(&rows);
     }
-    let cells: Vec<_> = rows.map(|row| cells(&row)).collect();
-    output::print(&output::table(&HISTORY, &cells))
+    let cells: Vec<_> = rows.iter().map(cells).collect();
+    output::print(&table(&HISTORY, &cells))
 }
 
 /// A record as text.
 pub(super) fn cells(row: &HistoryRow) -> Vec<String> {
     let text = |number: Option<u32>| number.map(|n| n.to_string()).unwrap_or_default();
+    let step = text(row.step);
     vec![
         row.seq.to_string(),
         row.at.clone(),
         row.kind.to_owned(),
-        text(row.step),
+        if row.path.is_empty() { step } else { format!("{}/{step}", row.path) },
         row.node.as_deref().unwrap_or_default().to_owned(),
         text(row.attempt),
         row.duration_ms.map(|ms| format!("{ms:.1} ms")).unwrap_or_default(),
-        output::brief(&row.note, 80),
+        row.note.lines().next().unwrap_or_default().to_owned(),
     ]
 }

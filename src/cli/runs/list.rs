@@ -1,6 +1,9 @@
 //! `verdict runs list`
 
-use super::{CliError, Format, output};
+use super::{
+    CliError, Format, output,
+    table::{Column, short_key, table},
+};
 use crate::{
     app::App,
     base::Timestamp,
@@ -55,8 +58,16 @@ fn as_text(mut heads: Vec<Head>, limit: usize, now: Timestamp) -> Result<(), Cli
     let more = heads.len() > limit;
     heads.truncate(limit);
     let rows: Vec<_> = heads.iter().map(|head| cells(head, now)).collect();
-    let head = ["ID", "WORKFLOW", "STATUS", "WAITS FOR", "CREATED", "KEY", "ERROR"];
-    output::print(&output::table(&head, &rows))?;
+    const COLUMNS: [Column; 7] = [
+        Column::new("ID"),
+        Column::new("WORKFLOW").drops(3),
+        Column::new("STATUS"),
+        Column::new("WAITS FOR").shrinks().drops(1),
+        Column::new("CREATED").drops(4),
+        Column::new("KEY").shrinks(),
+        Column::new("ERROR").shrinks().drops(2),
+    ];
+    output::print(&table(&COLUMNS, &rows))?;
     if let Some(last) = heads.last().filter(|_| more) {
         anstream::eprintln!("there are more: --after {}", short(last));
     }
@@ -72,9 +83,9 @@ fn cells(head: &Head, now: Timestamp) -> Vec<String> {
         short(head),
         head.workflow.clone(),
         head.status.to_string(),
-        head.waits(now).map(|waits| output::brief(&waits.to_string(), 60)).unwrap_or_default(),
+        head.waits(now).map(|waits| waits.to_string()).unwrap_or_default(),
         head.created_at.to_string(),
-        output::brief(&head.key, 60),
-        head.error.as_deref().map(|error| output::brief(error, 60)).unwrap_or_default(),
+        short_key(&head.key),
+        head.error.clone().unwrap_or_default(),
     ]
 }

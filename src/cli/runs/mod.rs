@@ -1,7 +1,8 @@
 //! `verdict runs`: what runs there are, what they did, and what can be done about them. One file
 //! for each subcommand.
 
-mod cancel;
+mod bulk;
+mod confirm;
 mod delete;
 mod fork;
 mod history;
@@ -9,11 +10,12 @@ mod list;
 mod resume;
 mod show;
 mod watch;
+mod which;
 
 use clap::Subcommand;
 
-use super::{CliError, Format, output, signal};
-use crate::app::App;
+use super::{CliError, Format, output, signal, table};
+use crate::{app::App, runs::RunAction};
 
 /// `verdict runs`
 #[derive(Debug, Subcommand)]
@@ -28,8 +30,10 @@ pub(super) enum Command {
     Watch(watch::Args),
     /// Answer an interrupt.
     Resume(resume::Args),
-    /// Stop a run.
-    Cancel(cancel::Args),
+    /// Stop runs.
+    Cancel(bulk::Args),
+    /// Have failed runs go on at what failed: their dead letters are replayed.
+    Retry(bulk::Args),
     /// Copy a run up to a step into a new one, and queue it.
     Fork(fork::Args),
     /// Delete runs that have ended. Their dead letters stay.
@@ -43,7 +47,8 @@ pub(super) async fn main(command: &Command, app: &App) -> Result<(), CliError> {
         Command::History(args) => history::main(args, app).await,
         Command::Watch(args) => watch::main(args, app).await,
         Command::Resume(args) => resume::main(args, app).await,
-        Command::Cancel(args) => cancel::main(args, app).await,
+        Command::Cancel(args) => bulk::main(RunAction::Cancel, args, app).await,
+        Command::Retry(args) => bulk::main(RunAction::Retry, args, app).await,
         Command::Fork(args) => fork::main(args, app).await,
         Command::Delete(args) => delete::main(args, app).await,
     }

@@ -18,7 +18,7 @@ pub(in crate::cli) struct Args {
 }
 
 pub(super) async fn main(args: &Args, app: &App) -> Result<(), CliError> {
-    let mut watch = app.runs.watch(&args.id).await?;
+    let mut watch = app.runs.watch(&args.id, 0).await?;
     let run = watch.run.clone();
     let stop = signal::stop_token();
     // A store that does not answer keeps nobody here who wants to go.

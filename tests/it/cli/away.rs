@@ -36,7 +36,7 @@ struct Author {
 
 fn record(number: u64) -> StoredRecord {
     let meta = Meta::Letter { id: number.to_string() };
-    Record::<()> { at: Timestamp(0), meta, body: Body::None }.encode(false).unwrap()
+    Record::<()>::new(Timestamp(0), meta, Body::None).encode(false).unwrap()
 }
 
 impl Author {

@@ -7,7 +7,11 @@ use verdict::{
 };
 
 use super::{on_every_store, site::Site};
-use crate::store::harness::{about, run};
+use crate::{
+    crash::fixture::repository,
+    store::harness::{about, run},
+    support::Machine,
+};
 
 fn ids(rows: &[Value]) -> Vec<&str> {
     rows.iter().map(|row| row["id"].as_str().unwrap()).collect()
@@ -60,6 +64,29 @@ async fn lists_by_every_filter_and_in_pages(site: &Site) {
     let next = text.stderr.trim().strip_prefix("there are more: --after ").unwrap().to_owned();
     let text = site.runs(&["list", "--limit", "3", "--after", &next]);
     assert_eq!((text.stdout.lines().count(), text.stderr.as_str()), (4, ""));
+}
+
+/// A row is one line at any width: columns shrink, then the least important ones go.
+#[test]
+fn tables_fit_the_terminal() {
+    let (machine, repo) = (Machine::new(), repository());
+    let review = machine.run(&["review", "--repo", &repo.path().display().to_string()]);
+    assert_eq!(review.code, Some(0), "{review:?}");
+    let binary = env!("CARGO_BIN_EXE_verdict");
+    for (columns, wanted) in
+        [(60, "ID WORKFLOW STATUS KEY"), (120, "ID WORKFLOW STATUS CREATED KEY")]
+    {
+        for command in ["runs list", "rules list", "config show"] {
+            let done = machine
+                .on_a_terminal(&format!("stty cols {columns}; {binary} {command}"), ("", ""));
+            let wide = done.stdout.lines().map(|line| line.trim_end().chars().count()).max();
+            assert!(wide.is_some_and(|wide| wide <= columns), "{command} at {columns}: {done:?}");
+        }
+        let done =
+            machine.on_a_terminal(&format!("stty cols {columns}; {binary} runs list"), ("", ""));
+        let head = done.stdout.lines().next().unwrap_or_default();
+        assert_eq!(head.split_whitespace().collect::<Vec<_>>().join(" "), wanted, "{done:?}");
+    }
 }
 
 /// E15: what a run came to, what it did, and its state at a step, from a process that had no part

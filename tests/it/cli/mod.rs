@@ -10,6 +10,7 @@ mod retention;
 mod sealing;
 mod shells;
 mod site;
+mod stopping;
 mod watching;
 
 macro_rules! on_every_store {

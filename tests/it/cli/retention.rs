@@ -36,19 +36,36 @@ async fn servers_remove_what_outlived_its_retention(site: &Site) {
     }
     site.store.settle_letter("l", LetterState::Discarded).await.unwrap();
     left(2).await;
-    assert!(site.store.letter("l").await.unwrap().is_none());
+    // A store may remove it after the run: with the next look, where both are no one step.
+    eventually("its letter goes", async || {
+        site.store.letter("l").await.unwrap().is_none().then_some(())
+    })
+    .await;
+    eventually("each run is counted once", async || {
+        let mut counted = 0;
+        for (address, _) in &servers {
+            counted += expired(address).await;
+        }
+        assert!(counted <= 21, "{counted}");
+        (counted == 21).then_some(())
+    })
+    .await;
 
-    let (mut counted, mut logged) = (0, 0);
-    for (address, server) in &mut servers {
-        let page = reqwest::get(format!("http://{address}/metrics")).await.unwrap();
-        let page = page.text().await.unwrap();
-        let line = page.lines().find_map(|line| line.strip_prefix("verdict_runs_expired_total "));
-        counted += line.unwrap().parse::<usize>().unwrap();
+    let mut logged = 0;
+    for (_, server) in &mut servers {
         server.terminate();
         assert_eq!(server.ends().await.code(), Some(0));
         logged += removed(&server.said().await);
     }
-    assert_eq!((counted, logged), (21, 21));
+    assert_eq!(logged, 21);
+}
+
+/// How many runs a server says it has removed.
+async fn expired(address: &str) -> usize {
+    let page = reqwest::get(format!("http://{address}/metrics")).await.unwrap();
+    let page = page.text().await.unwrap();
+    let line = page.lines().find_map(|line| line.strip_prefix("verdict_runs_expired_total "));
+    line.unwrap().parse().unwrap()
 }
 
 /// A server and its address.

@@ -60,7 +60,7 @@ async fn the_exit_code_tells_the_outcome(site: &Site) {
     assert_eq!(ended(&mut watch).await, (Some(3), format!("verdict: run {run} was deleted")));
 
     let run = site.queued(&id);
-    drop(repo);
+    std::fs::remove_dir_all(repo.path().join(".git")).unwrap();
     let mut watch = site.start(&["watch", &run]);
     let mut server = site.machine.serve().await;
     let (code, word) = ended(&mut watch).await;
