@@ -38,10 +38,8 @@ fn fan_out() {
 #[test]
 fn interrupt_resume() {
     insta::assert_snapshot!(output("interrupt_resume"), @r#"
-    monday: Some(["v1.0", "built"]) 2.0.by "May this be released?"
-    Waiting(None)
-    friday: Some(["v1.0", "built", "approved by ann"]) 
-    Completed
+    monday: waits for an answer "May this be released?"
+    friday: completed
     "#);
 }
 
@@ -69,13 +67,17 @@ fn error_path() {
     ");
 }
 
-/// Every file under `examples/` is run above, and is short.
+/// Every program under `examples/` is run above, and is short.
 #[test]
 fn every_example_is_run_and_short() {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("examples");
     let own = include_str!("examples.rs");
     for file in std::fs::read_dir(root).unwrap() {
         let path = file.unwrap().path();
+        // A folder holds cases to try verdict on.
+        if path.is_dir() {
+            continue;
+        }
         let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
         assert!(own.contains(&format!("output(\"{name}\")")), "{name} is not run");
         let lines = std::fs::read_to_string(&path).unwrap().lines().count();

@@ -88,7 +88,13 @@ impl Workflow for Vault {
             return Ok(Admission::Ignore { reason: "no job".into() });
         };
         let input = read_input(Self::NAME, input)?;
-        Ok(Admission::Start(Start { key: key.clone(), subject: None, order: 0, input }))
+        Ok(Admission::Start(Start {
+            key: key.clone(),
+            subject: None,
+            order: 0,
+            settles: false,
+            input,
+        }))
     }
 }
 
@@ -155,7 +161,7 @@ async fn what_is_sensitive_is_shown_nowhere() {
     let store: Arc<dyn Store> = Arc::new(Memory::new(Clock::system()));
     let runtime = Runtime::new(store, Clock::system(), "test");
     let input = to_raw_value(&opening()).unwrap().into();
-    let start = Start { key: "k".to_owned(), subject: None, order: 0, input };
+    let start = Start { key: "k".to_owned(), subject: None, order: 0, settles: false, input };
     let begun = vault.open(&runtime, start, None, None).await.unwrap();
     let run = begun.head.id.clone();
     let (stop, told) = turn(&vault, &runtime, begun.held.unwrap()).await;
@@ -169,7 +175,7 @@ async fn what_is_sensitive_is_shown_nowhere() {
 
     let unfit = json!({"name": "front", "pin": "x", "tries": SECRET});
     let unfit = to_raw_value(&unfit).unwrap();
-    runtime.resume(&run, "2.0.key", &unfit).await.unwrap();
+    let _ = runtime.resume(&run, "2.0.key", &unfit).await.unwrap();
     let how = verdict::graph::ClaimHow { early: true, reopen: false };
     let claimed = runtime.claim(&run, how).await.unwrap();
     let verdict::graph::store::Claimed::Yours(lease, _) = claimed else { panic!("{claimed:?}") };
@@ -196,7 +202,7 @@ async fn refusals_and_letters_keep_it_to_themselves() {
     let notifier = Arc::new(QueueNotifier::new(queue));
     let runs = Runs::new(runtime, workflows.clone(), notifier);
     let input = to_raw_value(&json!({"name": "front", "pin": "x", "tries": SECRET})).unwrap();
-    let job = (input.into(), "k".to_owned());
+    let job = (input.into(), Some("k".to_owned()));
     let refused = runs.submit("vault", job, Envelope::default()).await.unwrap_err().to_string();
     let why = "the input does not fit workflow `vault`: invalid type: string, expected u32";
     assert!(refused.starts_with(why), "{refused}");

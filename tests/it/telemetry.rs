@@ -34,7 +34,7 @@ fn logged(format: LogFormat, wanted: Option<&str>, quiet: Quiet, colour: bool) -
     let filter = filter(wanted, quiet).unwrap();
     let lines = subscriber(LogOptions { format }, filter, colour, captured.clone());
     tracing::subscriber::with_default(lines, || {
-        tracing::debug!("quiet");
+        tracing::debug!(target: "verdict::runs", "quiet");
         tracing::info!(run = "r1", "usual");
         tracing::warn!("loud");
     });
@@ -50,6 +50,27 @@ fn the_default_depends_on_the_command_and_the_variable_wins() {
     assert_eq!(lines(Some(""), Quiet::Warn), 1);
     assert_eq!(lines(Some("debug"), Quiet::Warn), 3);
     assert_eq!(lines(Some("off"), Quiet::Info), 0);
+}
+
+/// Clients write down what they send and receive, passwords and all: whoever asks for everything gets
+/// everything of verdict's own, and the news of others.
+#[test]
+fn what_others_send_and_receive_is_not_logged() {
+    for format in [LogFormat::Text, LogFormat::Json] {
+        let captured = Captured::default();
+        let filter = filter(Some("trace"), Quiet::Info).unwrap();
+        let lines = subscriber(LogOptions { format }, filter, false, captured.clone());
+        tracing::subscriber::with_default(lines, || {
+            tracing::trace!(target: "verdict::worker", "ours");
+            tracing::info!(target: "h2", "news");
+            tracing::trace!(target: "h2::codec", "hunter2");
+            tracing::debug!(target: "amq_protocol", "hunter2");
+            tracing::warn!(target: "lapin::returned_messages", message = ?b"hunter2");
+        });
+        let text = String::from_utf8(captured.0.lock().unwrap().clone()).unwrap();
+        assert!(text.contains("ours") && text.contains("news"), "{text}");
+        assert_eq!(text.lines().count(), 2, "{text}");
+    }
 }
 
 #[test]

@@ -19,7 +19,8 @@ use tokio::time::Instant;
 use verdict::{
     base::{Clock, Fault, Result},
     graph::{
-        Context, END, Graph, GraphBuilder, GraphError, Meta, NodeError, RunStatus, Runtime, State,
+        Context, END, Graph, GraphBuilder, GraphError, HistoryEntry, Meta, NodeError, RunStatus,
+        Runtime, State,
         store::{LetterFilter, RunFilter},
     },
     queue::{JOB_TYPE, Message, Queue, header},
@@ -110,7 +111,7 @@ impl Workflow for Counting {
         };
         let input: u64 = read_input(Self::NAME, input)?;
         let key = input.to_string();
-        Ok(Admission::Start(Start { key, subject: None, order: 0, input }))
+        Ok(Admission::Start(Start { key, subject: None, order: 0, settles: false, input }))
     }
 }
 
@@ -153,7 +154,7 @@ pub async fn check(runtime: &Runtime, folder: &Path, events: &BTreeSet<u64>) -> 
         assert_eq!(head.status, RunStatus::Completed, "{head:?}");
         assert_eq!((&head.lease, head.executions), (&None, 0));
         let mut finished = BTreeSet::new();
-        for (_, at, meta) in runtime.history(&head.id).await.unwrap() {
+        for HistoryEntry { at, meta, .. } in runtime.history(&head.id).await.unwrap() {
             if let Meta::TaskFinished { node, .. } = meta {
                 let last = begun[&(head.key.parse().unwrap(), node.to_string())];
                 assert!(last <= at.0, "{node} of {} began at {last}, finished at {at:?}", head.key);

@@ -101,11 +101,30 @@ fn jobs_that_cannot_be_are_refused_at_the_door() {
     job("", "job.json: its body is empty");
     job(r#"{"workflow":"review"}"#, "job.json: the job has no `input`");
     job(r#"{"workflow":" ","input":1}"#, "job.json: its `workflow` is empty");
+    let anyway = "; --force sends it anyway";
+    let unknown = said(
+        &machine,
+        &["enqueue", &machine.text("job.json", r#"{"workflow":"opera","input":1}"#)],
+    );
+    assert!(unknown.1.contains("there is no workflow `opera` (known: "), "{unknown:?}");
+    assert!(unknown.1.contains(anyway), "{unknown:?}");
+    job(
+        r#"{"workflow":"review","input":{},"kye":"a"}"#,
+        &format!("job.json: a job has no field `kye` (did you mean `key`?){anyway}"),
+    );
+    let nowhere = r#"{"workflow":"review","input":{"repo":"/nowhere","base":"a","head":"b"}}"#;
+    let (code, words) = said(&machine, &["enqueue", &machine.text("job.json", nowhere)]);
+    assert_eq!(code, Some(2));
+    assert!(words.contains("/nowhere") && words.contains(anyway), "{words}");
+    let (code, words) =
+        said(&machine, &["enqueue", &machine.text("job.json", r#"{"action":"opened"}"#)]);
+    assert_eq!(code, Some(2));
+    assert!(words.contains("for a webhook's body, name its --event"), "{words}");
     let words = "cannot read nowhere: No such file or directory (os error 2)";
     refuses(&machine, &["enqueue", "nowhere"], words);
     refuses(&machine, &["runs", "show", "abcd1234"], "there is no run `abcd1234`");
     refuses(&machine, &["dlq", "show", "x"], "there is no letter `x`");
-    refuses(&machine, &["dlq", "replay", "x"], "there is no letter x");
+    refuses(&machine, &["dlq", "replay", "x"], "there is no letter `x`");
 }
 
 /// §3: what gets past the door, or comes another way, becomes a dead letter with its reason and its
@@ -166,8 +185,9 @@ async fn bad_messages_become_dead_letters_and_good_ones_are_done() {
 async fn events_without_a_forge_are_kept() {
     let machine = Machine::new();
     let body = machine.text("event.json", json!({"action": "opened"}).to_string());
-    assert_eq!(machine.run(&["enqueue", &body]).code, Some(0));
-    assert_eq!(machine.run(&["enqueue", &body, "--event", "star"]).code, Some(0));
+    for event in ["pull_request", "star"] {
+        assert_eq!(machine.run(&["enqueue", &body, "--event", event]).code, Some(0));
+    }
     machine.serve_all().await;
     let listed = machine.run(&["dlq", "list", "--format", "json"]).json();
     assert_eq!(listed.as_array().unwrap().len(), 1, "{listed}");
@@ -189,7 +209,7 @@ async fn events_without_a_forge_are_kept() {
 async fn a_message_above_the_limit_is_refused() {
     let machine = Machine::new();
     let job = json!({"workflow": "review", "input": "x".repeat(20 * 1024 * 1024)}).to_string();
-    let (code, words) = said(&machine, &["enqueue", &machine.text("job.json", job)]);
+    let (code, words) = said(&machine, &["enqueue", "--force", &machine.text("job.json", job)]);
     assert_eq!(code, Some(2));
     assert!(words.contains("bytes with its headers, and this queue takes 20971520"), "{words}");
     assert_eq!(rows(&machine.file()).await.messages, 0);

@@ -210,7 +210,32 @@ async fn the_brokers_own_dead_letters_are_taken_in(site: Site) {
     site.ends(hand, 0).await;
 }
 
+/// W3: messages that fail again while their letters are replayed stay on the queue, whoever is quicker.
+/// What is shown there is what is open, long before anybody reconciles.
+async fn a_replay_that_fails_again_keeps_the_queues_depth_true(mut site: Site) {
+    const LETTERS: usize = 30;
+    site.options.reconcile = Duration::from_secs(3600);
+    let hand = site.worker().await;
+    for n in 0..LETTERS {
+        site.post(Message::new(format!("{{ not json {n}"))).await;
+    }
+    dead_are(&site, LETTERS).await;
+    let open = async || {
+        let letters = site.letters().await;
+        letters.into_iter().filter(|one| one.state == LetterState::Open && one.confirmed).count()
+    };
+    eventually("all are confirmed", async || (open().await == LETTERS).then_some(())).await;
+    let ids: Vec<String> = site.letters().await.into_iter().map(|letter| letter.id).collect();
+    let answers = site.replay_all(&ids).await;
+    assert!(answers.iter().all(|answer| *answer == Replayed::Done), "{answers:?}");
+    hand.counts("undecodable", 2 * LETTERS as u64).await;
+    eventually("all are open again", async || (open().await == LETTERS).then_some(())).await;
+    dead_are(&site, LETTERS).await;
+    site.ends(hand, LETTERS).await;
+}
+
 everywhere![
+    a_replay_that_fails_again_keeps_the_queues_depth_true,
     undecodable_messages_become_letters,
     unknown_workflows_become_letters,
     a_run_of_an_unknown_version_waits_and_is_then_given_up,

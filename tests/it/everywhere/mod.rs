@@ -18,4 +18,4 @@ mod rabbit;
 pub mod site;
 mod stopping;
 mod strangers;
-mod webhooks;
+pub mod webhooks;

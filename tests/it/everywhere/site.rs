@@ -12,7 +12,7 @@ use verdict::{
     db::{Sqlite, SqliteOptions},
     graph::{
         Head, RunStatus, Runtime,
-        store::{Letter, LetterFilter, Store},
+        store::{Letter, LetterFilter, LetterState, Store},
     },
     queue::{Message, Queue},
     runs::{Replayed, Runs},
@@ -177,7 +177,7 @@ impl Site {
     /// The kinds of the run's records, in order.
     pub async fn kinds(&self, name: &str) -> Vec<&'static str> {
         let history = self.runtime.history(&id(name)).await.unwrap();
-        history.into_iter().map(|(_, _, meta)| meta.kind()).collect()
+        history.into_iter().map(|entry| entry.meta.kind()).collect()
     }
 
     /// All letters, without their payloads, the newest first.
@@ -205,9 +205,14 @@ impl Site {
     }
 
     pub async fn replay(&self, letter: &str) -> Replayed {
-        let (answers, result) = self.driver().replay(&[letter.to_owned()]).await;
-        result.unwrap();
-        answers[0]
+        self.replay_all(&[letter.to_owned()]).await[0]
+    }
+
+    pub async fn replay_all(&self, letters: &[String]) -> Vec<Replayed> {
+        let mut closed = Vec::new();
+        let told = |_: &str, answer: verdict::base::Result<Replayed>| closed.push(answer.unwrap());
+        self.driver().close_each(letters, LetterState::Replayed, told).await;
+        closed
     }
 
     pub async fn discard(&self, letter: &str) -> Replayed {

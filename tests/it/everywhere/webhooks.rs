@@ -307,7 +307,8 @@ struct Kind {
     examples: Vec<Value>,
 }
 
-fn examples(folder: &Path) -> Vec<(String, Vec<u8>)> {
+/// The examples below a folder: event and body.
+pub fn examples(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let mut found = Vec::new();
     let mut entries: Vec<_> = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
     entries.sort();

@@ -46,6 +46,7 @@ const ADAPTERS: &[(&str, &[&str])] = &[
     ("checkpoint", &["memory", "sqlite", "postgres", "firestore"]),
     ("queue", &["embedded", "amqp", "pubsub"]),
     ("forge", &["local", "github"]),
+    ("model", &["chain"]),
 ];
 
 /// Rooms from which another takes types only: no functions, no whole modules.

@@ -22,7 +22,7 @@ async fn left_alone_then_given_up(site: Site) {
     let target = json!({"forge": "local", "repo": "/nowhere", "base": "a", "head": "b"});
     let target: Target = serde_json::from_value(target).unwrap();
     let id = RunId::of("review", "of tomorrow");
-    let spec = NewSpec::new("review", Review::VERSION + 1, target).id(id.clone());
+    let spec = NewSpec::new("review", Review::VERSION + 1, target.into()).id(id.clone());
     site.runtime.open(&Review::graph().unwrap(), spec).await.unwrap();
     let wake = Decoded::wake_message(id.as_str());
     site.queue.publish(wake, Duration::ZERO).await.unwrap();
@@ -49,7 +49,7 @@ async fn left_alone_then_given_up(site: Site) {
     );
     assert!(said.contains(&why), "{said}");
     let history = site.runtime.history(&id).await.unwrap();
-    let kinds: Vec<_> = history.iter().map(|(_, _, meta)| meta.kind()).collect();
+    let kinds: Vec<_> = history.iter().map(|entry| entry.meta.kind()).collect();
     assert!(!kinds.contains(&"task_finished"), "a node was run: {kinds:?}");
     let mut journal = Journal::default();
     worker.ends(&mut journal).await;
