@@ -9,7 +9,9 @@ COPY Cargo.toml Cargo.lock ./
 COPY benches benches
 COPY crates crates
 COPY src src
+COPY templates templates
 COPY tests/github tests/github
+COPY tests/models tests/models
 # What was compiled stays in caches of the builder, so that a changed source compiles little else.
 RUN --mount=type=cache,target=/usr/local/cargo/registry --mount=type=cache,target=/src/target \
     cargo build --release --locked --all-features --bin verdict \

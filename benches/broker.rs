@@ -275,6 +275,12 @@ impl Workflow for Nothing {
             return Ok(Admission::Ignore { reason: "no job".into() });
         };
         let input: u64 = read_input(Self::NAME, input)?;
-        Ok(Admission::Start(Start { key: input.to_string(), subject: None, order: 0, input }))
+        Ok(Admission::Start(Start {
+            key: input.to_string(),
+            subject: None,
+            order: 0,
+            settles: false,
+            input,
+        }))
     }
 }

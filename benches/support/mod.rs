@@ -135,9 +135,8 @@ pub async fn by_hand(work: &Work) -> Review {
 pub fn wide(width: usize) -> Graph<Review, Work> {
     let mut graph = GraphBuilder::new();
     graph.node("plan", move |_: Ctx| async move {
-        let dispatches: Result<Vec<_>, _> =
-            (0..width).map(|i| Dispatch::with("work", &i)).collect();
-        Ok::<_, NodeError>(Command::<Update>::goto(dispatches?))
+        let dispatches = (0..width).map(|i| Dispatch::with("work", &i));
+        Ok::<_, NodeError>(Command::<Update>::goto(dispatches))
     });
     graph.node("work", |ctx: Ctx| async move {
         Ok::<_, NodeError>(Update::Kept(ctx.input::<usize>()?))
