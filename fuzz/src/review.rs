@@ -11,8 +11,8 @@ use std::{
 use fastrand::Rng;
 use verdict::{
     analysis::{
-        Confidence, Finding, LineSet, Lines, Ruleset, Severity, Side, Source, SourceText, examine,
-        examples, secrets, suppressions::Suppressions,
+        Confidence, Finding, LineSet, Lines, MaskedText, Ruleset, Severity, Side, Source,
+        SourceText, examine, examples, secrets, suppressions::Suppressions,
     },
     forge::diff::{FilePatch, Hunk, PatchParser, new_to_old, old_to_new},
     workflows::review::{
@@ -281,7 +281,7 @@ pub fn masking(bytes: &[u8]) {
     for finding in masked.findings("a", &LineSet::all()) {
         assert!((1..=lines.count()).contains(&finding.start_line));
     }
-    let again = secrets::mask(masked.text.clone());
+    let again = secrets::mask(masked.text.to_string());
     assert_eq!(again.text, masked.text, "what is masked once is masked");
 }
 
@@ -289,7 +289,7 @@ pub fn masking(bytes: &[u8]) {
 /// time.
 pub fn source(bytes: &[u8]) {
     let (path, text) = named(bytes);
-    let touched = LineSet::all();
+    let (text, touched) = (MaskedText::from(text), LineSet::all());
     let source = SourceText { path: &path, text: &text, touched: &touched };
     let rules = Ruleset::built_in();
     let examined = examine(&rules, source);

@@ -63,17 +63,18 @@ pub use meter::while_wanted;
 pub use parse::Unparsed;
 pub use rules::{RuleError, RuleFile};
 pub use ruleset::Ruleset;
+pub use secrets::MaskedText;
 
 /// Names these analysers: another build of the same sources has the same, anything else another.
 pub const VERSION: &str = env!("VERDICT_ANALYSIS_VERSION");
 
-/// A text to analyse, secrets already masked, and which of its lines the change touches.
+/// A text to analyse, and which of its lines the change touches.
 #[derive(Debug, Clone, Copy)]
 pub struct SourceText<'a> {
     /// The path, for language and naming.
     pub path: &'a str,
     /// The whole text.
-    pub text: &'a str,
+    pub text: &'a MaskedText,
     /// The touched lines.
     pub touched: &'a LineSet,
 }

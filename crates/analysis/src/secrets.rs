@@ -3,7 +3,12 @@
 //! Masking comes before anything else happens to a text. What a finding says about a secret is
 //! its kind and its place, never the secret, its hash or a part of it.
 
-use std::{collections::BTreeMap, ops::Range};
+use std::{
+    collections::BTreeMap,
+    fmt,
+    ops::{Deref, Range},
+    sync::Arc,
+};
 
 use super::{
     Category, Confidence, Finding, LineSet, Lines, Severity, Side, Source,
@@ -25,11 +30,49 @@ const CHECKED: u8 = 99;
 /// stays below the usual threshold.
 const TOLD: &[&str] = &["nosec", "NOSONAR", "gitleaks:allow", "pragma: allowlist secret"];
 
-/// A text without its secrets.
+/// A text whose secrets are masked: made from any text, by masking it. Whatever quotes, rewrites or
+/// shows a text asks for one, so that no secret gets into a finding.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct MaskedText(Arc<str>);
+
+impl MaskedText {
+    /// Lines of this text.
+    pub(crate) fn of_lines<'a>(lines: impl Iterator<Item = &'a str>) -> Self {
+        Self(lines.flat_map(|line| [line, "\n"]).collect::<String>().into())
+    }
+}
+
+impl Deref for MaskedText {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<T: Into<String>> From<T> for MaskedText {
+    fn from(text: T) -> Self {
+        mask(text.into()).text
+    }
+}
+
+impl fmt::Display for MaskedText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self)
+    }
+}
+
+impl AsRef<str> for MaskedText {
+    fn as_ref(&self) -> &str {
+        self
+    }
+}
+
+/// A text without its secrets, and where they were.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Masked {
     /// The text, of the same length, with the same lines.
-    pub text: String,
+    pub text: MaskedText,
     secrets: Vec<Secret>,
 }
 
@@ -54,7 +97,7 @@ impl Secret {
 pub fn mask(text: String) -> Masked {
     let secrets = find(&text);
     if secrets.is_empty() {
-        return Masked { text, secrets };
+        return Masked { text: MaskedText(text.into()), secrets };
     }
     let mut bytes = text.into_bytes();
     for secret in &secrets {
@@ -65,8 +108,7 @@ pub fn mask(text: String) -> Masked {
         }
     }
     // Ranges end on character boundaries, so this replaces nothing.
-    let text = String::from_utf8_lossy(&bytes).into_owned();
-    Masked { text, secrets }
+    Masked { text: MaskedText(String::from_utf8_lossy(&bytes).into()), secrets }
 }
 
 /// Whether there is a kind of credential of this name.
@@ -130,6 +172,20 @@ impl Masked {
             touched.contains(line) && !sample
         };
         self.secrets.iter().filter(reported).filter_map(|s| finding(s, path, &lines)).collect()
+    }
+
+    /// One finding per secret in this text, which is the name of a file; fingerprints not yet set.
+    pub fn name_findings(&self) -> Vec<Finding> {
+        let lines = Lines::new(&self.text);
+        let found = self.secrets.iter().filter_map(|secret| finding(secret, &self.text, &lines));
+        let about_the_file = |found: Finding| Finding {
+            title: format!("{}, in the file's name", found.title),
+            start_line: 0,
+            end_line: 0,
+            quote: String::new(),
+            ..found
+        };
+        found.map(about_the_file).collect()
     }
 }
 

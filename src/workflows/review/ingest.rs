@@ -8,6 +8,7 @@ use super::{
     agents::Agent,
     deps::ReviewDeps,
     models::estimated_tokens,
+    names::mask_names,
     own_rules::{self, OwnRule},
     plan::{Chunk, Plan},
     reader::{ChangeReader, facts, keep_first},
@@ -37,7 +38,10 @@ pub async fn ingest(
     let (mut settings, rules, mut findings) =
         read_settings(&deps.forges, &state.target, reader.change(), agents).await?;
     state.overrides.apply(&mut settings);
-    let mut files = plan_files(reader.change().files().await?, &settings)?;
+    let mut changes = reader.change().files().await?;
+    let in_names = mask_names(&mut changes);
+    findings.extend(in_names.into_iter().filter(|finding| settings.wants(&finding.agent)));
+    let mut files = plan_files(changes, &settings)?;
     let mut tokens = deps.models.as_ref().map(|_| HashMap::new());
     findings.extend(read_heads(&reader, &settings, &mut files, &mut tokens).await?);
     assign_fingerprints(&mut findings);

@@ -9,6 +9,7 @@
 //! | `input.rs` | what a review is asked for, and its key |
 //! | `admit.rs`, `triggers.rs` | which events start a review |
 //! | `settings.rs` | `.verdict.toml` of the base side |
+//! | `names.rs` | file names without the secrets in them |
 //! | `own_rules.rs` | `.verdict/rules/*.yml` of the base side |
 //! | `rule_book.rs` | every rule, for people who ask about them |
 //! | `state.rs` | what is kept in the run |
@@ -34,6 +35,7 @@ mod input;
 pub mod judge;
 mod lock_files;
 pub mod models;
+mod names;
 mod overrides;
 mod own_rules;
 pub mod past;

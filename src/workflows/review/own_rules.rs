@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::settings::diagnostic;
 use crate::{
-    analysis::{BAD_RULE, Finding, RuleError, Ruleset, secrets},
+    analysis::{BAD_RULE, Finding, MaskedText, RuleError, Ruleset},
     base::{Fault, Result},
     forge::{Change, Content},
 };
@@ -53,7 +53,7 @@ pub(super) async fn read(change: &dyn Change) -> Result<(Vec<OwnRule>, Vec<Findi
                 ));
             }
             Content::Text { text, .. } => {
-                let text = secrets::mask(text).text;
+                let text = MaskedText::from(text).to_string();
                 match rules.add(&path, &text) {
                     Ok(_) => sound.push(OwnRule { path, text }),
                     Err(error) => findings.push(bad(&path, error.line, &error.cause)),

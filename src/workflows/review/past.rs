@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::deps::ReviewDeps;
+use super::{deps::ReviewDeps, names::mask_names};
 use crate::{
     analysis::{Category, Finding, Severity, Side, Source},
     base::Result,
@@ -85,7 +85,8 @@ impl Past {
 }
 
 async fn changes(deps: &ReviewDeps, since: &Target) -> Result<HashMap<String, Vec<LineRange>>> {
-    let files = deps.forges.open(since).await?.files().await?;
+    let mut files = deps.forges.open(since).await?.files().await?;
+    mask_names(&mut files);
     Ok(files
         .into_iter()
         .map(|file| {

@@ -9,7 +9,7 @@ use super::{
     state::ReviewState,
 };
 use crate::{
-    analysis::{Finding, Side, secrets},
+    analysis::{Finding, MaskedText, Side},
     base::{Fault, Result},
     forge::{Comment, Forges, Publication, PublishContext, Published, Standing, Status, Target},
     graph::RunInfo,
@@ -84,7 +84,7 @@ fn found(state: &ReviewState) -> BTreeSet<String> {
 
 /// Texts were masked when they were read; this is for words that somebody made up.
 fn masked(finding: &Finding) -> Finding {
-    let mask = |text: &str| secrets::mask(text.to_owned()).text;
+    let mask = |text: &str| MaskedText::from(text).to_string();
     Finding {
         title: mask(&finding.title),
         body: mask(&finding.body),

@@ -11,7 +11,7 @@ use futures_util::future::join_all;
 use super::{agents::AgentContext, lock_files::lock_files, reader::Analysed};
 use crate::{
     analysis::{
-        Finding, changes,
+        Finding, MaskedText, changes,
         sides::cross_file::{Callees, Suspect},
     },
     base::{Fault, Result},
@@ -121,7 +121,7 @@ impl<'a> WholeChange<'a> {
         &self,
         callees: &Arc<Callees>,
         file: &FileChange,
-        texts: &HashMap<String, Arc<str>>,
+        texts: &HashMap<String, MaskedText>,
     ) -> Vec<Suspect> {
         let Some(text) = texts.get(&file.path).cloned() else { return Vec::new() };
         let (callees, path, added) = (callees.clone(), file.path.clone(), file.added().collect());

@@ -121,12 +121,11 @@ async fn a_runs_letter_is_delivered_however_late(mut site: Site) {
         (paused || hand.count("done") > 0).then_some(())
     })
     .await;
-    let letters = site.letters().await;
+    let letters = site.letters_of_runs().await;
     assert_eq!((letters.len(), letters[0].confirmed), (1, false));
     assert!(!site.kinds("a").await.contains(&"letter_confirmed"));
 
     site.place.take_dead().await;
-    site.only_letter().await;
     eventually("its log says so", async || {
         (site.kinds("a").await.last() == Some(&"letter_confirmed")).then_some(())
     })
@@ -226,7 +225,7 @@ async fn a_replay_that_fails_again_keeps_the_queues_depth_true(mut site: Site) {
     };
     eventually("all are confirmed", async || (open().await == LETTERS).then_some(())).await;
     let ids: Vec<String> = site.letters().await.into_iter().map(|letter| letter.id).collect();
-    let answers = site.replay_all(&ids).await;
+    let answers = site.close(&ids, LetterState::Replayed).await;
     assert!(answers.iter().all(|answer| *answer == Replayed::Done), "{answers:?}");
     hand.counts("undecodable", 2 * LETTERS as u64).await;
     eventually("all are open again", async || (open().await == LETTERS).then_some(())).await;

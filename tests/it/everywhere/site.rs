@@ -188,6 +188,11 @@ impl Site {
             .unwrap()
     }
 
+    /// The letters of runs: without what else fills a queue that takes no more.
+    pub async fn letters_of_runs(&self) -> Vec<Letter> {
+        self.letters().await.into_iter().filter(|letter| letter.run.is_some()).collect()
+    }
+
     /// Waits for the only letter, confirmed; the queue's watchers see it, with its id and reason.
     pub async fn only_letter(&self) -> Letter {
         let letter = eventually("a confirmed letter", async || {
@@ -205,20 +210,17 @@ impl Site {
     }
 
     pub async fn replay(&self, letter: &str) -> Replayed {
-        self.replay_all(&[letter.to_owned()]).await[0]
-    }
-
-    pub async fn replay_all(&self, letters: &[String]) -> Vec<Replayed> {
-        let mut closed = Vec::new();
-        let told = |_: &str, answer: verdict::base::Result<Replayed>| closed.push(answer.unwrap());
-        self.driver().close_each(letters, LetterState::Replayed, told).await;
-        closed
+        self.close(&[letter.to_owned()], LetterState::Replayed).await[0]
     }
 
     pub async fn discard(&self, letter: &str) -> Replayed {
-        let (answers, result) = self.driver().discard(&[letter.to_owned()]).await;
-        result.unwrap();
-        answers[0]
+        self.close(&[letter.to_owned()], LetterState::Discarded).await[0]
+    }
+
+    pub async fn close(&self, letters: &[String], to: LetterState) -> Vec<Replayed> {
+        let mut closed = Vec::new();
+        self.driver().close_each(letters, to, |_, answer| closed.push(answer.unwrap())).await;
+        closed
     }
 
     /// Nobody can write to the store until it is unlocked.

@@ -74,7 +74,7 @@ fn every_sample_is_found_and_masked_in_place() {
         assert_eq!(rules, [rule], "{sample}");
         assert!(masked.findings("a.cfg", &[9..=9].into_iter().collect()).is_empty());
         assert_eq!(
-            secrets::mask(masked.text.clone()).text,
+            secrets::mask(masked.text.to_string()).text,
             masked.text,
             "masking twice changes nothing"
         );
@@ -113,7 +113,7 @@ fn a_key_without_an_end_is_masked() {
     for after in ["", "\\", "\\u0000 and so on", "\\n\"", "\"", "xoxb-1-"] {
         let masked = secrets::mask(format!("{begin}{after}"));
         assert!(!masked.text.contains(hidden(&key)), "{after}: {}", masked.text);
-        assert!(!secrets::mask(masked.text.clone()).any(), "{after}: {}", masked.text);
+        assert!(!secrets::mask(masked.text.to_string()).any(), "{after}: {}", masked.text);
     }
 }
 

@@ -18,7 +18,7 @@ use super::{
     signature::{Passed, Signature, is_broken},
     syntax::{Call, Syntax, names},
 };
-use crate::{Confidence, Finding, Lang, LineSet};
+use crate::{Confidence, Finding, Lang, LineSet, MaskedText};
 
 /// A changed signature of a function or class that other files can call.
 #[derive(Debug, Clone, PartialEq)]
@@ -166,7 +166,7 @@ impl Callees {
     }
 
     /// The calls in one file, secrets masked, that still pass the old arguments.
-    pub fn check(&self, path: &str, head: &str, added: &LineSet) -> Vec<Suspect> {
+    pub fn check(&self, path: &str, head: &MaskedText, added: &LineSet) -> Vec<Suspect> {
         let Some(language) = Lang::of(path, head) else { return Vec::new() };
         let words: HashSet<&str> = names(head).collect();
         let named =

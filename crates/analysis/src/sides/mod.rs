@@ -35,21 +35,21 @@ mod syntax;
 mod unlocks;
 
 use self::{compared::Compared, syntax::Syntax};
-use super::{CheckInfo, Finding, Lang, LineSet, Lines, globs};
+use super::{CheckInfo, Finding, Lang, LineSet, Lines, MaskedText, globs};
 
 /// Every check of both sides, by id.
 pub const CHECKS: &[CheckInfo] =
     &[callers::INFO, errors::INFO, lock_file::INFO, copies::INFO, unlocks::INFO];
 
-/// Both sides of one changed file, secrets masked in both.
+/// Both sides of one changed file.
 #[derive(Debug, Clone, Copy)]
 pub struct Pair<'a> {
     /// Its path in the head.
     pub path: &'a str,
     /// The base text; empty when there was none.
-    pub base: &'a str,
+    pub base: &'a MaskedText,
     /// The head text.
-    pub head: &'a str,
+    pub head: &'a MaskedText,
     /// The removed lines of the base.
     pub removed: &'a LineSet,
     /// The added lines of the head.
@@ -77,13 +77,13 @@ pub fn wants_base(path: &str) -> bool {
 
 /// The base text of a file that only gained lines, if one of them may be a parameter; no other
 /// check needs the base of such a file.
-pub fn base_without(path: &str, head: &str, added: &LineSet) -> Option<String> {
+pub fn base_without(path: &str, head: &MaskedText, added: &LineSet) -> Option<MaskedText> {
     let parameter = |line: &str| line.trim_end().ends_with(',');
     let lines = Lines::new(head);
     Lang::of(path, head).filter(|l| callers::reads(*l))?;
     lines.touched(added).find(|(_, line)| parameter(line))?;
     let kept = (1..=lines.count()).filter(|n| !added.contains(*n)).filter_map(|n| lines.get(n));
-    let base: String = kept.flat_map(|line| [line, "\n"]).collect();
+    let base = MaskedText::of_lines(kept);
     (!base.trim().is_empty()).then_some(base)
 }
 

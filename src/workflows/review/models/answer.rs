@@ -4,9 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::unit::{Mark, Row, Unit};
-use crate::analysis::{
-    Confidence, Finding, MODEL_RULE, Severity, Side, Source, quote, secrets::mask,
-};
+use crate::analysis::{Confidence, Finding, MODEL_RULE, MaskedText, Severity, Side, Source, quote};
 
 /// How far from a changed row a finding may begin and still be about the change.
 const NEAR_ROWS: usize = 3;
@@ -124,10 +122,10 @@ fn reads_as(row: &str, quoted: &str) -> bool {
 }
 
 pub(super) fn clean(text: &str, most: usize) -> String {
-    let text: String = mask(text.trim().to_owned()).text;
+    let text = MaskedText::from(text.trim());
     match text.char_indices().nth(most) {
         Some((at, _)) => format!("{}…", text[..at].trim_end()),
-        None => text,
+        None => text.to_string(),
     }
 }
 

@@ -3,8 +3,8 @@
 
 use crate::{
     analysis::{
+        MaskedText,
         globs::{self, GlobSet},
-        secrets::mask,
     },
     base::Result,
     forge::{Change, Content},
@@ -47,7 +47,7 @@ impl Guidance {
         for path in &settings.guidelines {
             let content = change.base_file(path, MAX_FILE_BYTES).await?;
             let Some(Content::Text { text, .. }) = content else { continue };
-            let text = within(&tame_lines(&mask(text).text), left);
+            let text = within(&tame_lines(&MaskedText::from(text)), left);
             left = left.saturating_sub(estimate::tokens(&text));
             if !text.trim().is_empty() {
                 guidelines.push_str(&format!("\nFrom `{}`:\n{text}\n", tame(path)));

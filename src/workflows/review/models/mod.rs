@@ -219,7 +219,7 @@ async fn units_of(reader: &ChangeReader, files: &[&FileChange], most: u64) -> Re
             let Some(head) = heads.get(&file.path).cloned() else { continue };
             let file = (*file).clone();
             let base = bases.get(&file.base.blob).cloned();
-            let unit = reader.compute(move || Unit::of(&file, &head, base.as_deref())).await;
+            let unit = reader.compute(move || Unit::of(&file, &head, base.as_ref())).await;
             units.extend(unit.into_iter().flat_map(|unit| unit.split(most)));
         }
     }

@@ -8,7 +8,7 @@ use std::{fmt::Write, ops::RangeInclusive};
 use sha2::{Digest, Sha256};
 
 use crate::{
-    analysis::{LineSet, Lines, functions},
+    analysis::{LineSet, Lines, MaskedText, functions},
     forge::{FileChange, Hunk, Status},
     model::estimate,
     workflows::review::report::tame,
@@ -51,9 +51,9 @@ pub(super) struct Unit {
 
 impl Unit {
     /// The unit of a file whose sides read so; without a base no removed line is shown.
-    pub(super) fn of(file: &FileChange, head: &str, base: Option<&str>) -> Self {
+    pub(super) fn of(file: &FileChange, head: &MaskedText, base: Option<&MaskedText>) -> Self {
         let functions = functions(&file.path, head);
-        let (head, base) = (Lines::new(head), base.map(Lines::new));
+        let (head, base) = (Lines::new(head), base.map(|base| Lines::new(base)));
         let added: LineSet = file.added().collect();
         let mut rows = Vec::new();
         for range in shown(&file.hunks, &functions, head.count()) {
@@ -241,7 +241,7 @@ mod tests {
     fn a_unit_reads_like_a_diff() {
         let head = "import os\n\n\n\n\n\n\n\n\n\ndef f(a):\n    b = a + 1\n    return b\n";
         let base = "import os\n\n\n\n\n\n\n\n\n\ndef f(a):\n    return a\n    # gone\n";
-        let unit = Unit::of(&file("a.py", &[(12, 2, 12, 2)]), head, Some(base));
+        let unit = Unit::of(&file("a.py", &[(12, 2, 12, 2)]), &head.into(), Some(&base.into()));
         let mut text = String::new();
         unit.write(1, &mut text);
         let rows: Vec<&str> = text.lines().skip(5).collect();
@@ -266,13 +266,13 @@ mod tests {
     fn a_unit_is_named_by_what_it_says() {
         let head = "a\n\n\n\n\n\n\nx\n";
         let (one, moved) = (format!("{head}y\n"), format!("\n\n\n{head}y\n"));
-        let a = Unit::of(&file("a.txt", &[(8, 0, 9, 1)]), &one, None);
-        let b = Unit::of(&file("a.txt", &[(11, 0, 12, 1)]), &moved, None);
+        let a = Unit::of(&file("a.txt", &[(8, 0, 9, 1)]), &one.as_str().into(), None);
+        let b = Unit::of(&file("a.txt", &[(11, 0, 12, 1)]), &moved.into(), None);
         assert_ne!(a.rows, b.rows);
         let tail = |unit: &Unit| unit.rows[unit.rows.len() - 5..].to_vec();
         let named = |unit: Unit| Unit { rows: tail(&unit), ..unit }.digest();
         assert_eq!(named(a.clone()), named(b));
-        let other = Unit::of(&file("b.txt", &[(8, 0, 9, 1)]), &one, None);
+        let other = Unit::of(&file("b.txt", &[(8, 0, 9, 1)]), &one.as_str().into(), None);
         assert_ne!(a.digest(), other.digest());
     }
 
@@ -280,7 +280,7 @@ mod tests {
     #[test]
     fn a_large_file_is_split() {
         let head = "let value = compute(another, value);\n".repeat(2_000);
-        let unit = Unit::of(&file("a.rs", &[(0, 0, 1, 2_000)]), &head, None);
+        let unit = Unit::of(&file("a.rs", &[(0, 0, 1, 2_000)]), &head.into(), None);
         let (rows, most) = (unit.rows.clone(), 3_000);
         let parts = unit.split(most);
         assert!(parts.len() > 5 && parts.iter().all(|part| part.tokens() <= most));

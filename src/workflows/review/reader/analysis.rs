@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     analysis::{
-        Category, Finding, LineSet, Lines, Ruleset, SourceText, changes, examine, secrets,
+        Category, Finding, LineSet, Lines, MaskedText, Ruleset, SourceText, changes, examine,
         sides::{self, Checked, Pair, cross_file::ChangedSignature},
     },
     forge::{Content, EntryKind, FileChange},
@@ -49,7 +49,7 @@ impl Analysed {
             failed: head.failed.clone(),
             ..Self::default()
         };
-        let text = head.text.as_deref().filter(|_| head.skipped.is_none());
+        let text = head.text.as_ref().filter(|_| head.skipped.is_none());
         let Some(text) = text else { return none() };
         let touched: LineSet = file.added().collect();
         let source = SourceText { path: &file.path, text, touched: &touched };
@@ -62,8 +62,8 @@ impl Analysed {
             ..Self::default()
         };
         let base = match base {
-            Some(Content::Text { text, .. }) => secrets::mask(text).text,
-            _ => String::new(),
+            Some(Content::Text { text, .. }) => text.into(),
+            _ => MaskedText::default(),
         };
         analysed.findings.extend(changes::header_dropped(&file.path, &base, text));
         if analysed.skipped.is_none() {
@@ -109,12 +109,18 @@ pub fn keep_first(
 }
 
 /// The checks of both sides. Without a readable base they check the head alone.
-fn compare(file: &FileChange, base: &str, source: SourceText<'_>, limits: &Limits) -> Checked {
+fn compare(
+    file: &FileChange,
+    base: &MaskedText,
+    source: SourceText<'_>,
+    limits: &Limits,
+) -> Checked {
+    let nothing = MaskedText::default();
     let comparable = !base.is_empty() && unreadable(base, limits).is_none();
     let removed: LineSet = if comparable { file.removed().collect() } else { LineSet::default() };
     sides::check(Pair {
         path: &file.path,
-        base: if comparable { base } else { "" },
+        base: if comparable { base } else { &nothing },
         head: source.text,
         removed: &removed,
         added: source.touched,

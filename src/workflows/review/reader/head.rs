@@ -1,18 +1,16 @@
 //! The head side of one file: its text, masked, or why it has none.
 
-use std::sync::Arc;
-
 use super::Limits;
 use crate::{
-    analysis::{Finding, LineSet, checks, globs, secrets},
+    analysis::{Finding, LineSet, MaskedText, checks, globs, secrets},
     forge::{Content, EntryKind, FileChange, Status},
 };
 
 /// What reading the head side of a file came to.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Head {
-    /// Its masked text, where it has one.
-    pub text: Option<Arc<str>>,
+    /// Its text, where it has one.
+    pub text: Option<MaskedText>,
     /// Why it is not analysed, when it is the file's own doing.
     pub skipped: Option<String>,
     /// Why it is not analysed, when something went wrong.
@@ -43,7 +41,7 @@ impl Head {
             skipped: unreadable(&masked.text, limits),
             failed: None,
             note: lossy.then(|| "not valid UTF-8; the invalid bytes were replaced".to_owned()),
-            text: Some(masked.text.into()),
+            text: Some(masked.text),
         }
     }
 

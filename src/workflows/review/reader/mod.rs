@@ -35,7 +35,7 @@ pub use self::{
 };
 use super::own_rules::{self, OwnRule};
 use crate::{
-    analysis::{Ruleset, secrets, sides, while_wanted},
+    analysis::{MaskedText, Ruleset, sides, while_wanted},
     base::{Fault, Result},
     forge::{Change, Content, FileChange, Forges, Target},
 };
@@ -186,22 +186,22 @@ impl ChangeReader {
         Ok(known.into_iter().flatten().collect())
     }
 
-    /// The masked head texts of `files` that have one, by path; held all at once, as by
+    /// The head texts of `files` that have one, by path; held all at once, as by
     /// [`heads`](Self::heads).
     ///
     /// # Errors
     /// When the forge does not answer.
-    pub async fn texts(&self, files: &[&FileChange]) -> Result<HashMap<String, Arc<str>>> {
+    pub async fn texts(&self, files: &[&FileChange]) -> Result<HashMap<String, MaskedText>> {
         let heads = self.heads(files).await?;
         let texts = files.iter().zip(heads);
         Ok(texts.filter_map(|(f, head)| Some((f.path.clone(), head.text.clone()?))).collect())
     }
 
-    /// The masked base texts of those of `files` that lost a line, by object id.
+    /// The base texts of those of `files` that lost a line, by object id.
     ///
     /// # Errors
     /// When the forge does not answer.
-    pub async fn base_texts(&self, files: &[&FileChange]) -> Result<HashMap<String, Arc<str>>> {
+    pub async fn base_texts(&self, files: &[&FileChange]) -> Result<HashMap<String, MaskedText>> {
         let lost = files.iter().filter(|file| file.removed().next().is_some());
         let blobs: Vec<String> = lost.map(|file| file.base.blob.clone()).collect();
         if blobs.is_empty() {
@@ -210,8 +210,8 @@ impl ChangeReader {
         let contents = self.change.contents(&blobs, self.limits.file_bytes).await?;
         let masked = blobs.into_iter().zip(contents).map(|(blob, content)| async {
             let Content::Text { text, .. } = content else { return None };
-            let masked = self.compute(move || secrets::mask(text).text).await?;
-            Some((blob, masked.into()))
+            let masked = self.compute(move || MaskedText::from(text)).await?;
+            Some((blob, masked))
         });
         Ok(join_all(masked).await.into_iter().flatten().collect())
     }

@@ -1,22 +1,19 @@
 //! The lines that findings are about, read again for showing. A review's state quotes one line of
 //! each finding and keeps no content, so whoever shows more reads it by object id and masks it.
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::Arc,
-};
+use std::collections::{HashMap, HashSet};
 
 use super::findings;
 use crate::{
-    analysis::{Finding, Lines, Side},
+    analysis::{Finding, Lines, MaskedText, Side},
     base::Result,
     forge::{FileChange, Forges},
     workflows::review::{Limits, ReviewDeps, state::ReviewState},
 };
 
-/// Masked texts of the head, by path.
+/// Texts of the head, by path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Code(HashMap<String, Arc<str>>);
+pub struct Code(HashMap<String, MaskedText>);
 
 /// What a suggestion takes away and what it puts there.
 #[derive(Debug, PartialEq, Eq)]
@@ -74,7 +71,7 @@ async fn texts(
     forges: &Forges,
     state: &ReviewState,
     files: &[&FileChange],
-) -> Result<HashMap<String, Arc<str>>> {
+) -> Result<HashMap<String, MaskedText>> {
     let deps = ReviewDeps::new(forges.clone(), Limits::default())?;
     let reader = deps.open(&state.target).await?;
     let mut texts = HashMap::new();

@@ -1,7 +1,7 @@
 //! Texts that are deep, wide or hard in every language: an answer for each, and a stack and a
 //! memory that do not grow with them.
 
-use verdict::analysis::{Examined, Lang, LineSet, Ruleset, SourceText, examine};
+use verdict::analysis::{Examined, Lang, LineSet, MaskedText, Ruleset, SourceText, examine};
 
 use super::{bombs::size, rows};
 use crate::review::support::{Repo, found};
@@ -10,7 +10,7 @@ use crate::review::support::{Repo, found};
 const PARSED: &str = "\n# verdict:ignore py-debugger because it is a test\n";
 
 fn examined(path: &str, text: &str) -> Examined {
-    let touched = LineSet::all();
+    let (text, touched) = (&MaskedText::from(text), LineSet::all());
     examine(&Ruleset::built_in(), SourceText { path, text, touched: &touched })
 }
 

@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt};
 
-use super::{fixture, reviewed};
+use super::{Repo, fixture, reviewed};
 use crate::support::Machine;
 
 #[test]
@@ -47,4 +47,39 @@ fn a_report_goes_to_what_is_no_file() {
             done.stderr
         );
     }
+}
+
+/// R6: a secret in a file's name is found, and shown by no format, no log and no state.
+#[test]
+fn a_secret_in_a_name_is_masked() {
+    let (machine, repo) = (Machine::new(), Repo::new());
+    let [one, other] = ["Q", "R"].map(|end| format!("ghp_q8Zr1LmT5vXwY2nBc7Dk9FgHj3KpQsUaEi6{end}"));
+    repo.write(&format!("old/{one}.txt"), "x\n").commit("base");
+    repo.remove(&format!("old/{one}.txt"))
+        .write(&format!("new/{one}.txt"), "x\n")
+        .write(&format!("keys/{one}.py"), "try:\n    f()\nexcept:\n    pass\n")
+        .write(&format!("keys/{other}.py"), "breakpoint()\n")
+        .commit("change");
+    let masked = "*".repeat(one.len());
+    for format in ["text", "json", "markdown", "sarif", "github"] {
+        let more: &[&str] = &["--format", format, "--all", "--fresh"];
+        let path = repo.path().display().to_string();
+        let args = [&["review", "HEAD^!", "--repo", &path], more].concat();
+        let mut command = machine.command(&args);
+        let done = Machine::finish({
+            command.env("RUST_LOG", "trace");
+            command
+        });
+        assert_eq!(done.code, Some(0), "{}", done.stderr);
+        for shown in [&done.stdout, &done.stderr] {
+            assert!(!shown.contains("q8Zr1LmT5vXw"), "{format}: {shown}");
+        }
+        let shown = done.stdout.replace('\\', "").replace("%2A", "*");
+        for seen in [&format!("keys/{masked}.py"), &format!("keys/2~{masked}.py"), "is swallowed"] {
+            assert!(shown.contains(seen), "{format}, {seen}: {shown}");
+        }
+        assert!(shown.contains("in the file's name"), "{format}: {shown}");
+    }
+    let state = machine.run(&["runs", "list", "--json"]).stdout;
+    assert!(!state.contains("q8Zr1LmT5vXw"), "{state}");
 }

@@ -11,7 +11,7 @@ mod unlocks;
 use std::collections::BTreeSet;
 
 use verdict::analysis::{
-    LineSet,
+    LineSet, MaskedText,
     sides::{self, CHECKS, Pair, cross_file::Callees},
 };
 
@@ -24,8 +24,8 @@ pub struct Change<'a> {
 }
 
 struct Texts {
-    base: String,
-    head: String,
+    base: MaskedText,
+    head: MaskedText,
     removed: LineSet,
     added: LineSet,
 }
@@ -51,6 +51,7 @@ fn texts(diff: &str) -> Texts {
             other => panic!("`{other}` marks no line of a diff: {line}"),
         }
     }
+    let (base, head) = (base.into(), head.into());
     Texts { base, head, removed: removed.into_iter().collect(), added: added.into_iter().collect() }
 }
 
