@@ -78,7 +78,6 @@ async fn a_run_of_an_unknown_version_waits_and_is_then_given_up(mut site: Site) 
 
 /// W3: as long as a letter is not on the queue, and confirmed to be, the message is not gone.
 async fn a_letter_is_confirmed_before_its_message_goes(mut site: Site) {
-    // Once at its beginning: what fills a queue is nobody's letter.
     site.options.reconcile = Duration::from_secs(3600);
     let hand = site.worker().await;
     site.all_quiet().await;
@@ -121,11 +120,12 @@ async fn a_runs_letter_is_delivered_however_late(mut site: Site) {
         (paused || hand.count("done") > 0).then_some(())
     })
     .await;
-    let letters = site.letters_of_runs().await;
+    let letters = site.letters().await;
     assert_eq!((letters.len(), letters[0].confirmed), (1, false));
     assert!(!site.kinds("a").await.contains(&"letter_confirmed"));
 
     site.place.take_dead().await;
+    site.only_letter().await;
     eventually("its log says so", async || {
         (site.kinds("a").await.last() == Some(&"letter_confirmed")).then_some(())
     })

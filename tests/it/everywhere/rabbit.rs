@@ -18,14 +18,12 @@ use verdict::queue::{
     amqp::{Amqp, Options},
 };
 
-use super::site::{Place, distinct, millis};
+use super::site::{FILLING, Place, distinct, millis};
 use crate::support::{Broker, eventually};
 
 const QUEUE: &str = "verdict";
 const DEAD: &str = "verdict.dead";
 const LIMIT: u32 = 10;
-/// What fills a queue that is to take no more.
-const FILLING: &[u8] = b"filling";
 /// How long what must be there may take to be seen.
 const LONG: Duration = Duration::from_secs(30);
 
@@ -61,9 +59,11 @@ impl Foreign {
 
     /// Publishes to a queue; answers whether it is full.
     async fn fills(&self, queue: &str) -> bool {
-        let (options, properties) = (BasicPublishOptions::default(), BasicProperties::default());
-        let sent =
-            self.channel.basic_publish("".into(), queue.into(), options, FILLING, properties);
+        let mut headers = FieldTable::default();
+        headers.insert(FILLING.into(), AMQPValue::LongString("1".into()));
+        let properties = BasicProperties::default().with_headers(headers);
+        let (options, body) = (BasicPublishOptions::default(), FILLING.as_bytes());
+        let sent = self.channel.basic_publish("".into(), queue.into(), options, body, properties);
         sent.await.unwrap().await.unwrap().is_nack()
     }
 
@@ -151,17 +151,23 @@ impl Place for Vhost {
     }
 
     async fn take_dead(&self) {
-        // First makes room: the broker tells publishers of that, and not of a policy that went.
-        let foreign = self.foreign().await;
-        let get = BasicGetOptions::default();
-        while let Some(got) = foreign.channel.basic_get(DEAD.into(), get).await.unwrap() {
-            if got.delivery.data != FILLING {
-                break;
+        // First makes room: the broker tells publishers of that, and not of a policy that went. A worker
+        // may be looking at what fills the queue, and gives it back.
+        let room = async || {
+            let foreign = self.foreign().await;
+            let (get, mut room) = (BasicGetOptions::default(), None);
+            while let Some(got) = foreign.channel.basic_get(DEAD.into(), get).await.unwrap() {
+                if got.delivery.data != FILLING.as_bytes() {
+                    break;
+                }
+                got.delivery.acker.ack(BasicAckOptions::default()).await.unwrap();
+                room = Some(());
             }
-            got.delivery.acker.ack(BasicAckOptions::default()).await.unwrap();
-        }
-        // Closing gives back what did not fill it.
-        foreign.close().await;
+            // Closing gives back what did not fill it.
+            foreign.close().await;
+            room
+        };
+        eventually("there is room", room).await;
         self.broker.refuse(DEAD, false).await;
     }
 

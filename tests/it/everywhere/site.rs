@@ -62,6 +62,9 @@ pub trait Place: Send + Sync {
     async fn finish(self: Box<Self>);
 }
 
+/// A header of what only fills a queue.
+pub const FILLING: &str = "filling";
+
 /// Room for the headers of a message whose body is as large as can be.
 pub const HEADERS: usize = 1024;
 
@@ -180,17 +183,13 @@ impl Site {
         history.into_iter().map(|entry| entry.meta.kind()).collect()
     }
 
-    /// All letters, without their payloads, the newest first.
+    /// All letters, without their payloads, the newest first. What fills a queue is nobody's letter, also
+    /// where a worker took it for one.
     pub async fn letters(&self) -> Vec<Letter> {
-        self.store
-            .letters(&LetterFilter { limit: 1_000_000, ..LetterFilter::default() })
-            .await
-            .unwrap()
-    }
-
-    /// The letters of runs: without what else fills a queue that takes no more.
-    pub async fn letters_of_runs(&self) -> Vec<Letter> {
-        self.letters().await.into_iter().filter(|letter| letter.run.is_some()).collect()
+        let all = LetterFilter { limit: 1_000_000, ..LetterFilter::default() };
+        let mut letters = self.store.letters(&all).await.unwrap();
+        letters.retain(|letter| !letter.headers.contains_key(FILLING));
+        letters
     }
 
     /// Waits for the only letter, confirmed; the queue's watchers see it, with its id and reason.
@@ -231,15 +230,20 @@ impl Site {
     }
 
     /// Waits until the worker has taken what the queue has: the sweep may have been faster than a
-    /// message, which is then still to come.
+    /// message, which is then still to come. One that a broker is just moving to another queue is in
+    /// neither; it is ahead of what is sent after that.
     async fn empties(&self) {
-        self.all_quiet().await;
-        eventually("the queue is empty", async || {
+        let empty = async || {
             let depth = self.queue.depth().await.unwrap();
-            let (ready, delayed) = (depth.ready.unwrap_or(0), depth.delayed.unwrap_or(0));
-            (ready + delayed == 0).then_some(())
-        })
-        .await;
+            depth.ready.unwrap_or(0) + depth.delayed.unwrap_or(0) == 0
+        };
+        loop {
+            eventually("the queue is empty", async || empty().await.then_some(())).await;
+            self.all_quiet().await;
+            if empty().await {
+                return;
+            }
+        }
     }
 
     /// Lets the worker see what was on its way to one that went: a copy of a message, say.

@@ -53,7 +53,8 @@ fn a_report_goes_to_what_is_no_file() {
 #[test]
 fn a_secret_in_a_name_is_masked() {
     let (machine, repo) = (Machine::new(), Repo::new());
-    let [one, other] = ["Q", "R"].map(|end| format!("ghp_q8Zr1LmT5vXwY2nBc7Dk9FgHj3KpQsUaEi6{end}"));
+    let [one, other] =
+        ["Q", "R"].map(|end| format!("ghp_q8Zr1LmT5vXwY2nBc7Dk9FgHj3KpQsUaEi6{end}"));
     repo.write(&format!("old/{one}.txt"), "x\n").commit("base");
     repo.remove(&format!("old/{one}.txt"))
         .write(&format!("new/{one}.txt"), "x\n")
