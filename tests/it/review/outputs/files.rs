@@ -81,6 +81,6 @@ fn a_secret_in_a_name_is_masked() {
         }
         assert!(shown.contains("in the file's name"), "{format}: {shown}");
     }
-    let state = machine.run(&["runs", "list", "--json"]).stdout;
-    assert!(!state.contains("q8Zr1LmT5vXw"), "{state}");
+    let state = machine.run(&["runs", "list", "--format", "json"]).stdout;
+    assert!(state.contains("completed") && !state.contains("q8Zr1LmT5vXw"), "{state}");
 }
