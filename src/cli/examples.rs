@@ -24,7 +24,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("the last commit", "verdict review HEAD~1..HEAD"),
             ("what is about to be committed", "verdict review --staged"),
             (
-                "in a pipeline: fail on what matters",
+                "in a pipeline, which fails on what matters",
                 "verdict review --base origin/main --head HEAD --fail-on high",
             ),
             (
@@ -111,7 +111,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             ("one run", "verdict runs cancel e1628bb"),
             (
-                "all reviews that wait for longer than a day: how many there are",
+                "count the reviews that nothing has happened to for a day",
                 "verdict runs cancel --workflow review --older-than 1d --dry-run",
             ),
         ],
@@ -311,7 +311,7 @@ pub(super) fn sections(path: &str) -> Roff {
     let codes = [
         Some(("0", "Done.")),
         found,
-        Some(("2", "Wrong usage or settings; nothing was done.")),
+        Some(("2", "Wrong usage or settings, or what was named is not there.")),
         Some(("3", "What was asked for failed, or was stopped.")),
     ];
     for (code, meaning) in codes.into_iter().flatten() {
