@@ -5,10 +5,11 @@ use std::{
     process::Stdio,
     sync::mpsc,
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use serde_json::Value;
+use tokio::time::Instant;
 
 use crate::{
     crash::fixture::repository,
