@@ -2,14 +2,13 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use verdict::{
     cli::{Cli, CliError},
     telemetry::{self, Quiet},
 };
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::from_command_line();
     if let Some(code) = cli.at_once() {
         return code;
     }

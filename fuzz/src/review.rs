@@ -253,9 +253,13 @@ pub fn review_settings(bytes: &[u8]) {
             assert_eq!(back, settings);
             drop(settings.unknown_rules(text, |_| false));
         }
-        Err(problem) => {
+        Err(problems) => {
             let lines = u32::try_from(text.lines().count()).expect("a short text");
-            assert!(!problem.cause.trim().is_empty() && problem.line <= lines + 1, "{problem:?}");
+            for problem in &problems {
+                let place = problem.line <= lines + 1;
+                assert!(!problem.cause.trim().is_empty() && place, "{problem:?}");
+            }
+            assert!(!problems.is_empty());
         }
     }
 }

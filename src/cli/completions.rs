@@ -4,7 +4,7 @@
 use clap::CommandFactory;
 use clap_complete::Shell;
 
-use super::{Cli, CliError, output};
+use super::{Cli, CliError, examples, output};
 
 /// `verdict completions`
 #[derive(Debug, clap::Args)]
@@ -39,5 +39,6 @@ pub(super) fn man(args: &ManArgs) -> Result<(), CliError> {
     }
     let mut page = Vec::new();
     clap_mangen::Man::new(command).render(&mut page).map_err(CliError::failed)?;
+    examples::sections(&args.path.join(" ")).to_writer(&mut page).map_err(CliError::failed)?;
     output::print_exactly(&String::from_utf8_lossy(&page))
 }

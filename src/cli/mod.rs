@@ -9,6 +9,7 @@ mod dlq;
 mod doctor;
 mod enqueue;
 mod eval;
+mod examples;
 mod github;
 mod graph;
 mod migrate;
@@ -30,7 +31,7 @@ use std::{
     process::ExitCode,
 };
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 use crate::{
     app::{App, AppError, Trust},
@@ -179,6 +180,12 @@ impl From<Fault> for CliError {
 }
 
 impl Cli {
+    /// What this process was asked for; ends it, with a word on why, when that is nothing.
+    pub fn from_command_line() -> Self {
+        let matches = examples::command().get_matches();
+        Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    }
+
     /// The settings this command line asks for.
     ///
     /// # Errors

@@ -1,53 +1,121 @@
 //! What a run is at, on stderr, while somebody watches.
 
-use std::{io::IsTerminal, sync::Arc, time::Duration};
+use std::{fmt, io::IsTerminal, sync::Arc, time::Duration};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use tokio::sync::broadcast;
+use tokio_util::sync::CancellationToken;
 
 use crate::graph::{EventEnvelope, RunEvent};
 
 /// Shows events until their sender is gone: a moving line on a terminal; elsewhere nothing, or, if
-/// `always`, a line per event.
-pub(super) async fn show(mut events: broadcast::Receiver<EventEnvelope>, always: bool) {
-    let terminal = std::io::stderr().is_terminal();
-    if !terminal && !always {
-        return;
-    }
-    let bar = terminal.then(moving_line);
-    let mut running: Vec<Arc<str>> = Vec::new();
+/// `always`, a line per event. That the process was told to stop is acknowledged at once, anywhere.
+pub(super) async fn show(
+    mut events: broadcast::Receiver<EventEnvelope>,
+    always: bool,
+    stop: CancellationToken,
+) {
+    let mut bar = moving_line();
+    let mut activity = Activity::default();
+    let mut acknowledged = false;
     loop {
-        let told = match events.recv().await {
-            Ok(told) => told,
-            Err(broadcast::error::RecvError::Lagged(_)) => continue,
-            Err(broadcast::error::RecvError::Closed) => break,
+        let event = tokio::select! {
+            biased;
+            () = stop.cancelled(), if !acknowledged => {
+                acknowledged = true;
+                clear(&mut bar);
+                anstream::eprintln!("{STOPPING}");
+                continue;
+            }
+            event = events.recv() => match event {
+                Ok(envelope) => envelope.event,
+                Err(broadcast::error::RecvError::Lagged(_)) => continue,
+                Err(broadcast::error::RecvError::Closed) => break,
+            },
         };
-        match &told.event {
-            RunEvent::NodeStarted { node, .. } => running.push(node.clone()),
-            RunEvent::NodeFinished { node, .. } => running.retain(|other| other != node),
+        activity.take(&event);
+        match (&bar, line(&event)) {
+            (Some(bar), _) => bar.set_message(activity.to_string()),
+            (None, Some(line)) if always => anstream::eprintln!("{line}"),
             _ => {}
         }
-        match &bar {
-            Some(bar) => bar.set_message(running.join(", ")),
-            None => {
-                if let Some(line) = line(&told.event) {
-                    anstream::eprintln!("{line}");
+    }
+    clear(&mut bar);
+}
+
+/// What is said to whoever wants the process to stop.
+const STOPPING: &str =
+    "verdict: stopping, what is done is recorded; once more ends the process as it is";
+
+/// A moving line on a terminal that says what is done, for as long as it takes.
+pub(super) async fn during<T>(what: &'static str, work: impl Future<Output = T>) -> T {
+    let mut bar = moving_line();
+    if let Some(bar) = &bar {
+        bar.set_message(what);
+    }
+    let done = work.await;
+    clear(&mut bar);
+    done
+}
+
+/// The tasks that run, and how many files are done.
+#[derive(Default)]
+struct Activity {
+    /// Once for each task.
+    running: Vec<Arc<str>>,
+    files: Option<String>,
+}
+
+impl Activity {
+    fn take(&mut self, event: &RunEvent) {
+        match event {
+            RunEvent::NodeStarted { node, .. } => self.running.push(node.clone()),
+            RunEvent::NodeFinished { node, .. } => {
+                let place = self.running.iter().position(|other| other == node);
+                place.map(|place| self.running.remove(place));
+            }
+            RunEvent::StepFinished { .. } => self.files = None,
+            RunEvent::Progress { name, value, .. } => {
+                if let (Some(done), Some(of)) = (value["done"].as_u64(), value["of"].as_u64()) {
+                    self.files = Some(format!("{done} of {of} files {name}"));
                 }
             }
+            _ => {}
         }
     }
-    if let Some(bar) = bar {
+}
+
+impl fmt::Display for Activity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut nodes: Vec<&str> = Vec::new();
+        for node in &self.running {
+            if !nodes.contains(&&**node) {
+                nodes.push(node);
+            }
+        }
+        f.write_str(&nodes.join(", "))?;
+        self.files.as_ref().map_or(Ok(()), |files| write!(f, " · {files}"))
+    }
+}
+
+/// Takes the moving line away, as if it had never been there.
+fn clear(bar: &mut Option<ProgressBar>) {
+    if let Some(bar) = bar.take() {
         bar.finish_and_clear();
     }
 }
 
-fn moving_line() -> ProgressBar {
+/// `None` where stderr is no terminal.
+fn moving_line() -> Option<ProgressBar> {
+    if !std::io::stderr().is_terminal() {
+        return None;
+    }
     let bar = ProgressBar::new_spinner();
     if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {msg}") {
         bar.set_style(style);
     }
     bar.enable_steady_tick(Duration::from_millis(100));
-    bar
+    Some(bar)
 }
 
 /// An event as a line, if it is worth one.

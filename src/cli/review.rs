@@ -13,9 +13,10 @@ use serde_json::{
     value::{RawValue, to_raw_value},
 };
 
-use super::{CliError, output, run};
+use super::{CliError, output, progress, run};
 use crate::{
     app::App,
+    base::Fault,
     workflows::review::{Ask, Overrides, Report, report::Format},
 };
 
@@ -51,7 +52,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "REV", requires = "base", conflicts_with = "range")]
     head: Option<String>,
     /// How to print: for a terminal, for programs, for a comment, for code scanning (SARIF 2.1.0),
-    /// or as annotations in the log of a GitHub workflow.
+    /// as annotations in the log of a GitHub workflow, or as a report of code quality for GitLab.
     #[arg(long, default_value = "text", value_parser = formats())]
     format: Format,
     /// Write to this file, all at once or not at all, in place of stdout.
@@ -110,18 +111,22 @@ impl OverrideArgs {
 }
 
 pub(super) async fn main(args: &Args, app: &App) -> Result<(), CliError> {
-    let job = (input(args, app).await?, None);
+    let input = progress::during("looking at the range", input(args, app)).await?;
+    let job = (input, None);
     let driven = run::drive(app, "review", job, false).await?;
     let error = run::error(&driven);
-    let mut report = Report::of(&driven.run, &driven.state, &driven.timings)?
+    let report = Report::of(&driven.run, &driven.state, &driven.timings)?
         .failed(error.as_deref())
         .recorded(driven.recorded)
-        .fit(args.file().map_or_else(output::width, |_| None))
-        .with_code(&app.forges)
-        .await;
-    if args.format == Format::Text {
-        report = report.with_description(&app.forges).await;
-    }
+        .fit(args.file().map_or_else(output::width, |_| None));
+    let reading = async {
+        let report = report.with_code(&app.forges).await;
+        match args.format {
+            Format::Text => report.with_description(&app.forges).await,
+            _ => report,
+        }
+    };
+    let report = progress::during("reading the code of the findings", reading).await;
     deliver(args, &report)?;
     if let Some(error) = error {
         return Err(CliError::failed(error));
@@ -159,6 +164,17 @@ fn deliver(args: &Args, report: &Report) -> Result<(), CliError> {
     Ok(())
 }
 
+/// What forges say fits a server, too; here is somebody who may name another folder.
+fn refused(fault: Fault) -> CliError {
+    match fault {
+        fault if fault.is_transient() => CliError::failed(fault),
+        fault if fault.message.ends_with("is not a git repository") => {
+            CliError::usage(format!("{fault}; name one with --repo"))
+        }
+        fault => CliError::usage(fault),
+    }
+}
+
 async fn input(args: &Args, app: &App) -> Result<Arc<RawValue>, CliError> {
     if let Some(place) = &args.github {
         if app.github.is_none() {
@@ -184,9 +200,7 @@ async fn input(args: &Args, app: &App) -> Result<Arc<RawValue>, CliError> {
         fresh: args.fresh,
         settings: args.overrides.overrides()?,
     };
-    let input = ask.input(&app.forges).await.map_err(|fault| {
-        if fault.is_transient() { CliError::failed(fault) } else { CliError::usage(fault) }
-    })?;
+    let input = ask.input(&app.forges).await.map_err(refused)?;
     let raw = to_raw_value(&input).map_err(CliError::failed)?;
     Ok(raw.into())
 }

@@ -139,11 +139,7 @@ fn indented(text: &str) -> String {
 }
 
 fn unknown(id: &str, book: &RuleBook) -> CliError {
-    let rules = book.list();
-    let near = rules.iter().map(|rule| (strsim::jaro_winkler(id, &rule.id), &rule.id));
-    let near = near.filter(|(like, _)| *like > 0.8).max_by(|a, b| a.0.total_cmp(&b.0));
-    let hint = near.map(|(_, id)| format!("; did you mean `{id}`?")).unwrap_or_default();
-    CliError::usage(format!("there is no rule `{id}`{hint}"))
+    CliError::usage(format!("there is no rule `{id}`{}", book.did_you_mean(id)))
 }
 
 /// The built-in rules and those in the working tree at `repo`.

@@ -55,7 +55,7 @@ pub(super) async fn drive(
     let opened = app.runs.open(workflow, input, key).await?;
     let control = signal::foreground();
     let events = broadcast::Sender::new(1024);
-    let showing = tokio::spawn(progress::show(events.subscribe(), always));
+    let showing = tokio::spawn(progress::show(events.subscribe(), always, control.drain.clone()));
     let waiting = |run: &RunId, holder: &Holder| {
         anstream::eprintln!("run {run} is being worked on by {}; waiting", holder.owner);
     };

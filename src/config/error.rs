@@ -54,4 +54,30 @@ pub enum ConfigError {
         /// The variable without `_FILE`.
         variable: String,
     },
+    /// More than one of these.
+    #[error("{} settings are wrong{}", .0.len(), listed(.0))]
+    Several(Vec<ConfigError>),
+}
+
+fn listed(errors: &[ConfigError]) -> String {
+    errors.iter().map(|error| format!("\n  {error}")).collect()
+}
+
+impl ConfigError {
+    /// This one with those that were found before.
+    pub(super) fn after(self, mut others: Vec<Self>) -> Self {
+        if others.is_empty() {
+            return self;
+        }
+        others.push(self);
+        Self::Several(others)
+    }
+
+    /// The setting whose value does not fit.
+    pub(super) fn value_of(&self) -> Option<&str> {
+        match self {
+            Self::BadValue { key, .. } => Some(key),
+            _ => None,
+        }
+    }
 }

@@ -1,6 +1,8 @@
 //! The names of all settings, read off the option structs themselves, so that a new option is
 //! known, listed and checked without being named a second time.
 
+use std::sync::LazyLock;
+
 use serde_json::Value;
 
 use super::Settings;
@@ -18,6 +20,9 @@ pub(super) const SECRETS: &[&str] = &[
     "store.postgres.password",
 ];
 
+/// The sections of a repository's `.verdict.toml`, written here by mistake.
+pub(super) const REPOSITORY_SECTIONS: [&str; 2] = ["review", "triggers"];
+
 /// Settings that are no secrets but may carry a password.
 const PLACES: &[&str] = &["queue.url", "store.url"];
 
@@ -27,11 +32,14 @@ pub(super) fn may_be_a_file(key: &str) -> bool {
 }
 
 /// Every setting, dotted and sorted: `forge.local.allow`, `log.format`, …
-pub fn known_keys() -> Vec<String> {
-    let mut keys: Vec<_> = leaves(&Settings::default()).into_iter().map(|(key, _)| key).collect();
-    keys.extend(SECRETS.iter().map(|&key| key.to_owned()));
-    keys.sort();
-    keys
+pub fn known_keys() -> &'static [String] {
+    static KEYS: LazyLock<Vec<String>> = LazyLock::new(|| {
+        let open = leaves(&Settings::default()).into_iter().map(|(key, _)| key);
+        let mut keys: Vec<_> = open.chain(SECRETS.iter().map(|&key| key.to_owned())).collect();
+        keys.sort();
+        keys
+    });
+    &KEYS
 }
 
 /// The name of the environment variable of a setting: `VERDICT__WORKER__LEASE`.

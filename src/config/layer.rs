@@ -9,7 +9,7 @@ use figment::{
 use super::{
     ConfigError, Settings,
     error_map::bad_value,
-    keys::{SECRETS, join, known_keys, nearest},
+    keys::{REPOSITORY_SECTIONS, SECRETS, join, known_keys, nearest},
 };
 
 /// Settings from one source, all keys known.
@@ -29,10 +29,13 @@ impl Provider for Layer {
 }
 
 impl Layer {
-    /// The settings file's text.
-    pub(super) fn toml(source: &str, text: &str) -> Result<Self, ConfigError> {
-        let values: Dict = toml::from_str(text).map_err(|error| syntax(source, text, &error))?;
-        Self::checked(source.to_owned(), values)
+    /// The settings file's text without what is wrong in it, which is added to `wrong`.
+    pub(super) fn toml(source: &str, text: &str, wrong: &mut Vec<ConfigError>) -> Self {
+        let values = toml::from_str(text).unwrap_or_else(|error| {
+            wrong.push(syntax(source, text, &error));
+            Dict::default()
+        });
+        Self::checked(source.to_owned(), values, wrong)
     }
 
     /// One setting from an environment variable. Its text becomes whatever the setting's type
@@ -40,7 +43,11 @@ impl Layer {
     pub(super) fn variable(source: &str, key: &str, text: &str) -> Result<Self, ConfigError> {
         let mut first_error = None;
         for value in readings(text) {
-            let layer = Self::checked(source.to_owned(), nest(key, value))?;
+            let mut wrong = Vec::new();
+            let layer = Self::checked(source.to_owned(), nest(key, value), &mut wrong);
+            if let Some(error) = wrong.pop() {
+                return Err(error.after(wrong));
+            }
             match Figment::from(Layer::defaults()).merge(&layer).extract::<Settings>() {
                 Ok(_) => return Ok(layer),
                 Err(error) => first_error = first_error.or(Some(error)),
@@ -56,42 +63,81 @@ impl Layer {
         Self { source: "default".to_owned(), values: values.unwrap_or_default() }
     }
 
-    fn checked(source: String, values: Dict) -> Result<Self, ConfigError> {
-        check("", &values, &source, &known_keys())?;
-        Ok(Self { source, values })
+    /// Takes the value of a setting out; whether there was one.
+    pub(super) fn remove(&mut self, key: &str) -> bool {
+        remove(&mut self.values, key)
+    }
+
+    fn checked(source: String, mut values: Dict, wrong: &mut Vec<ConfigError>) -> Self {
+        check("", &mut values, &mut |key, kind| wrong.push(kind.error(key, &source)));
+        Self { source, values }
     }
 }
 
-/// Refuses keys nobody knows, and secrets that are no text (before an error could quote them).
-fn check(path: &str, table: &Dict, source: &str, known: &[String]) -> Result<(), ConfigError> {
-    let bad = |key, why: &str| {
-        let (source_name, why) = (source.to_owned(), why.to_owned());
-        Err(ConfigError::BadValue { key, source_name, why })
-    };
-    for (name, value) in table {
+fn remove(table: &mut Dict, key: &str) -> bool {
+    let inner = key.split_once('.').and_then(|(name, rest)| match table.get_mut(name)? {
+        Value::Dict(_, inner) => Some((inner, rest)),
+        _ => None,
+    });
+    match inner {
+        Some((inner, rest)) => remove(inner, rest),
+        // What is wrong inside a list is wrong with the list.
+        None => table.remove(key.split('.').next().unwrap_or(key)).is_some(),
+    }
+}
+
+/// What is wrong with a key, its value aside.
+enum Wrong {
+    Unknown,
+    /// With what was expected.
+    Value(&'static str),
+}
+
+impl Wrong {
+    fn error(self, key: String, source: &str) -> ConfigError {
+        let source_name = source.to_owned();
+        match self {
+            Self::Unknown => ConfigError::UnknownKey { hint: hint(&key), key, source_name },
+            Self::Value(why) => ConfigError::BadValue { key, source_name, why: why.to_owned() },
+        }
+    }
+}
+
+/// Takes out keys nobody knows, and secrets that are no text (before an error could quote them).
+fn check(path: &str, table: &mut Dict, wrong: &mut impl FnMut(String, Wrong)) {
+    let known = known_keys();
+    table.retain(|name, value| {
         let key = join(path, name);
         if known.contains(&key) {
             let filled = value.as_str().is_some_and(|text| !text.trim().is_empty());
-            if SECRETS.contains(&key.as_str()) && !filled {
-                return bad(key, "expected text that is not empty");
+            let bad = SECRETS.contains(&key.as_str()) && !filled;
+            if bad {
+                wrong(key, Wrong::Value("expected text that is not empty"));
             }
-            continue;
+            return !bad;
         }
         let is_section = known.iter().any(|known| known.starts_with(&format!("{key}.")));
         match value {
+            _ if REPOSITORY_SECTIONS.contains(&key.as_str()) => wrong(key, Wrong::Unknown),
             Value::Dict(_, inner) if is_section || !inner.is_empty() => {
-                check(&key, inner, source, known)?;
+                check(&key, inner, wrong);
+                return is_section;
             }
-            _ if is_section => return bad(key, "expected a table of settings"),
-            _ => return Err(unknown(key, source, known)),
+            _ if is_section => wrong(key, Wrong::Value("expected a table of settings")),
+            _ => wrong(key, Wrong::Unknown),
         }
-    }
-    Ok(())
+        false
+    });
 }
 
-fn unknown(key: String, source: &str, known: &[String]) -> ConfigError {
-    let hint = nearest(&key, known).map(|near| format!("; did you mean `{near}`?"));
-    ConfigError::UnknownKey { key, source_name: source.to_owned(), hint: hint.unwrap_or_default() }
+/// What to do about a key nobody knows.
+fn hint(key: &str) -> String {
+    let section = key.split('.').next().unwrap_or(key);
+    if REPOSITORY_SECTIONS.contains(&section) {
+        return "; what a repository says about its reviews belongs in its `.verdict.toml`".into();
+    }
+    let known = known_keys();
+    nearest(key, known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
 }
 
 /// What the text of a variable could mean, likeliest first.

@@ -84,17 +84,18 @@ impl Settings {
     ///
     /// # Errors
     /// A file that cannot be read, an unknown key, a value that does not fit, or a place this
-    /// binary has no adapter for.
+    /// binary has no adapter for; of everything that is wrong, all.
     pub fn load(
         explicit: Option<&Path>,
         env: impl IntoIterator<Item = (String, String)>,
         cwd: &Path,
     ) -> Result<Self, ConfigError> {
         let env: BTreeMap<String, String> = env.into_iter().collect();
-        let mut layers = Vec::from_iter(source::file(explicit, cwd)?);
-        layers.extend(source::variables(&env)?);
+        let mut wrong = Vec::new();
+        let mut layers = Vec::from_iter(source::file(explicit, cwd, &mut wrong));
+        layers.extend(source::variables(&env, &mut wrong));
         let state_file = source::state_file(&env);
-        Self::assemble(layers, &Surroundings { cwd: cwd.to_owned(), state_file })
+        Self::assemble(layers, wrong, &Surroundings { cwd: cwd.to_owned(), state_file })
     }
 
     /// Settings from the text of a settings file alone. Touches no file; relative paths stay
@@ -105,16 +106,42 @@ impl Settings {
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
         let surroundings =
             Surroundings { cwd: PathBuf::new(), state_file: Some("verdict.db".into()) };
-        Self::assemble(vec![Layer::toml("verdict.toml", text)?], &surroundings)
+        let mut wrong = Vec::new();
+        let layer = Layer::toml("verdict.toml", text, &mut wrong);
+        Self::assemble(vec![layer], wrong, &surroundings)
     }
 
-    fn assemble(layers: Vec<Layer>, around: &Surroundings) -> Result<Self, ConfigError> {
-        let figment = layers.into_iter().fold(Figment::from(Layer::defaults()), Figment::merge);
+    /// The settings of all layers, the last one counting most, unless something is `wrong` already
+    /// or turns out to be: a value that is gets taken out, and the others are tried again.
+    fn assemble(
+        mut layers: Vec<Layer>,
+        mut wrong: Vec<ConfigError>,
+        around: &Surroundings,
+    ) -> Result<Self, ConfigError> {
+        loop {
+            let error = match (Self::merged(&layers, around), wrong.pop()) {
+                (Ok(settings), None) => return Ok(settings),
+                (Ok(_), Some(last)) => return Err(last.after(wrong)),
+                (Err(error), last) => {
+                    wrong.extend(last);
+                    error
+                }
+            };
+            let take_out = |key| layers.iter_mut().rev().any(|layer| layer.remove(key));
+            if !error.value_of().is_some_and(take_out) {
+                return Err(error.after(wrong));
+            }
+            wrong.push(error);
+        }
+    }
+
+    fn merged(layers: &[Layer], around: &Surroundings) -> Result<Self, ConfigError> {
+        let figment = layers.iter().fold(Figment::from(Layer::defaults()), Figment::merge);
         let mut settings: Self = figment.extract().map_err(error_map::bad_value)?;
         for key in known_keys() {
-            let source = figment.find_metadata(&key).map(|metadata| metadata.name.to_string());
+            let source = figment.find_metadata(key).map(|metadata| metadata.name.to_string());
             if let Some(source) = source.filter(|source| source != "default") {
-                settings.origins.insert(key, source);
+                settings.origins.insert(key.clone(), source);
             }
         }
         settings.settle(around)?;

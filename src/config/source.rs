@@ -15,37 +15,47 @@ use super::{
 /// The file looked for in the working directory.
 const FILE_NAME: &str = "verdict.toml";
 
-/// The settings file's layer; `None` when nobody named one and there is none.
-pub(super) fn file(explicit: Option<&Path>, cwd: &Path) -> Result<Option<Layer>, ConfigError> {
+/// The settings file's layer; `None` when nobody named one and there is none. What is wrong in it is
+/// added to `wrong`.
+pub(super) fn file(
+    explicit: Option<&Path>,
+    cwd: &Path,
+    wrong: &mut Vec<ConfigError>,
+) -> Option<Layer> {
     let path = cwd.join(explicit.unwrap_or(Path::new(FILE_NAME)));
     match fs::read_to_string(&path) {
-        Ok(text) => Layer::toml(&path.display().to_string(), &text).map(Some),
-        Err(error) if explicit.is_none() && error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(unreadable(path, String::new(), &error)),
+        Ok(text) => Some(Layer::toml(&path.display().to_string(), &text, wrong)),
+        Err(error) if explicit.is_none() && error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => {
+            wrong.push(unreadable(path, String::new(), &error));
+            None
+        }
     }
 }
 
-/// One layer per variable of ours. An empty variable counts as unset.
-pub(super) fn variables(env: &BTreeMap<String, String>) -> Result<Vec<Layer>, ConfigError> {
-    let known = known_keys();
-    let mut layers = Vec::new();
-    for (variable, text) in env.iter().filter(|(_, text)| !text.is_empty()) {
-        let Some(name) = variable.strip_prefix(PREFIX) else { continue };
-        let key = name.to_ascii_lowercase().replace("__", ".");
-        let behind = key.strip_suffix("_file").filter(|key| may_be_a_file(key));
-        let layer = match behind.filter(|_| !known.contains(&key)) {
-            Some(key) => {
-                let plain = variable.strip_suffix("_FILE").unwrap_or(variable);
-                if env.get(plain).is_some_and(|text| !text.is_empty()) {
-                    return Err(ConfigError::Twice { variable: plain.to_owned() });
-                }
-                Layer::variable(variable, key, &secret_file(variable, text)?)?
-            }
-            None => Layer::variable(variable, &key, text)?,
-        };
-        layers.push(layer);
+/// One layer per variable of ours. An empty variable counts as unset; what is wrong is added to
+/// `wrong`.
+pub(super) fn variables(
+    env: &BTreeMap<String, String>,
+    wrong: &mut Vec<ConfigError>,
+) -> Vec<Layer> {
+    let set = env.iter().filter(|(name, text)| name.starts_with(PREFIX) && !text.is_empty());
+    let layers = set.map(|(variable, text)| layer(variable, text, env));
+    layers.filter_map(|layer| layer.map_err(|error| wrong.push(error)).ok()).collect()
+}
+
+fn layer(variable: &str, text: &str, env: &BTreeMap<String, String>) -> Result<Layer, ConfigError> {
+    let name = variable.strip_prefix(PREFIX).unwrap_or_default();
+    let key = name.to_ascii_lowercase().replace("__", ".");
+    let behind = key.strip_suffix("_file").filter(|key| may_be_a_file(key));
+    let Some(key) = behind.filter(|_| !known_keys().contains(&key)) else {
+        return Layer::variable(variable, &key, text);
+    };
+    let plain = variable.strip_suffix("_FILE").unwrap_or(variable);
+    if env.get(plain).is_some_and(|text| !text.is_empty()) {
+        return Err(ConfigError::Twice { variable: plain.to_owned() });
     }
-    Ok(layers)
+    Layer::variable(variable, key, &secret_file(variable, text)?)
 }
 
 /// The content of the file a `*_FILE` variable names, without the line ends at its end.

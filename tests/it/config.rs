@@ -311,7 +311,7 @@ fn show_lists_every_key_with_value_and_source() {
 #[test]
 fn every_key_has_a_variable() {
     for key in known_keys() {
-        let variable = variable_of(&key);
+        let variable = variable_of(key);
         // One key is nothing without another.
         let token = ("VERDICT__SERVER__TOKEN", "full");
         let set = [(variable.as_str(), "1s"), token];

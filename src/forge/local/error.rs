@@ -14,7 +14,7 @@ pub type Result<T, E = GitError> = std::result::Result<T, E>;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GitError {
     /// The folder is missing or no git repository.
-    #[error("`{0}` is not a git repository; name one with --repo")]
+    #[error("`{0}` is not a git repository")]
     NotARepository(PathBuf),
     /// git refuses to work in a repository that belongs to somebody else.
     #[error(

@@ -48,6 +48,11 @@ impl ReviewDeps {
         self.readers.open(&self.forges, target).await
     }
 
+    /// The reader of a change, if somebody has asked for it.
+    pub fn opened(&self, target: &Target) -> Option<Arc<ChangeReader>> {
+        self.readers.opened(target)
+    }
+
     /// Frees what is remembered of a change. Whoever asks for it again reads it again.
     pub fn forget(&self, target: &Target) {
         self.readers.forget(target);

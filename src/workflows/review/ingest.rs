@@ -11,7 +11,7 @@ use super::{
     names::mask_names,
     own_rules::{self, OwnRule},
     plan::{Chunk, Plan},
-    reader::{ChangeReader, facts, keep_first},
+    reader::{ChangeReader, Work, facts, keep_first},
     settings::{self, Settings, diagnostic},
     state::{Ingested, ReviewFile, ReviewState},
 };
@@ -79,6 +79,7 @@ async fn read_heads(
     }
     let read: Vec<FileChange> = files.iter().filter(|f| f.read).map(|f| f.change.clone()).collect();
     let read: Vec<&FileChange> = read.iter().collect();
+    reader.counts().ask(Work::Reading, read.len());
     let mut rows = files.iter_mut().filter(|f| f.read);
     for batch in reader.batches(&read) {
         let heads = reader.heads(batch).await?;
@@ -117,28 +118,38 @@ async fn read_settings(
         },
         Some(Content::Text { text, .. }) => Ok(text),
         Some(_) => {
-            Err(settings::Problem { line: 0, cause: "it is not a text of reasonable size".into() })
+            let cause = "it is not a text of reasonable size".to_owned();
+            Err(vec![settings::Problem { line: 0, cause }])
         }
     };
     let agents: Vec<&str> = agents.iter().map(|agent| agent.id()).collect();
     let settings = match text.and_then(|text| Ok((Settings::parse(&text, &agents)?, text))) {
-        Err(problem) => {
-            findings.push(bad_settings(&problem, "This review ran with the defaults."));
+        Err(problems) => {
+            findings.extend(bad_settings(&problems, "This review ran with the defaults."));
             Settings::default()
         }
         Ok((settings, text)) => {
             let set = own_rules::compile(&rules)?;
             let unknown = settings.unknown_rules(&text, |id| analysis::knows(&set, id));
             let after = "`verdict rules list` shows them all.";
-            findings.extend(unknown.iter().map(|problem| bad_settings(problem, after)));
+            findings.extend(bad_settings(&unknown, after));
             settings
         }
     };
     Ok((settings, rules, findings))
 }
 
-fn bad_settings(problem: &settings::Problem, after: &str) -> Finding {
-    diagnostic(&BAD_SETTINGS, settings::FILE, problem.line, &problem.cause, after)
+/// One finding for all: several about one file would be taken for the same.
+fn bad_settings(problems: &[settings::Problem], after: &str) -> Option<Finding> {
+    let (line, causes) = match problems {
+        [] => return None,
+        [problem] => (problem.line, problem.cause.clone()),
+        several => {
+            let row = |problem: &settings::Problem| format!("- {problem}\n");
+            (0, several.iter().map(row).collect())
+        }
+    };
+    Some(diagnostic(&BAD_SETTINGS, settings::FILE, line, &causes, after))
 }
 
 /// Decides for each path whether its text is worth reading, by what is known without it.

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `input.rs` | what a review is asked for, and its key |
 //! | `admit.rs`, `triggers.rs` | which events start a review |
-//! | `settings.rs` | `.verdict.toml` of the base side |
+//! | `settings.rs`, `settings_file.rs` | `.verdict.toml` of the base side |
 //! | `names.rs` | file names without the secrets in them |
 //! | `own_rules.rs` | `.verdict/rules/*.yml` of the base side |
 //! | `rule_book.rs` | every rule, for people who ask about them |
@@ -46,11 +46,12 @@ pub mod report;
 mod rule_book;
 mod score;
 pub mod settings;
+mod settings_file;
 mod sided;
 mod state;
 mod triggers;
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{collections::HashMap, pin::pin, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 
@@ -58,6 +59,7 @@ use self::{
     agents::{AGENTS, Agent},
     judge::Placed,
     models::ModelDispatch,
+    reader::{Count, Work},
 };
 pub use self::{
     deps::ReviewDeps,
@@ -90,6 +92,9 @@ use crate::{
 
 /// The forge that dispatches webhooks.
 const GITHUB: &str = "github";
+
+/// How often it is told how many files are done.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 
 /// The node of the tasks for models.
 const MODELS: &str = "models";
@@ -162,7 +167,8 @@ pub fn graph(
             // A review is not lost because nobody was told that it began.
             tracing::warn!(run = %ctx.run().id, %fault, "that the review began is not shown");
         }
-        let change = ingest(ctx.deps(), agents, ctx.state()).await?;
+        let work = ingest(ctx.deps(), agents, ctx.state());
+        let change = counted(&ctx, Work::Reading, work).await?;
         ctx.progress("files", &change.files.len());
         Ok::<_, NodeError>(ReviewUpdate::Ingested(change))
     });
@@ -266,7 +272,8 @@ fn add_agent(graph: &mut GraphBuilder<ReviewState, ReviewDeps>, agent: &'static 
         let state = ctx.state();
         let number = if chunk_count(state, name) > 1 { ctx.input()? } else { 0 };
         let change = ingested(state)?;
-        let report = agents::run(ctx.deps(), &state.target, agent, change, number).await?;
+        let work = agents::run(ctx.deps(), &state.target, agent, change, number);
+        let report = counted(&ctx, Work::Analysis, work).await?;
         ctx.progress("findings", &report.findings.len());
         Ok::<_, NodeError>(ReviewUpdate::Agent(report))
     });
@@ -275,6 +282,27 @@ fn add_agent(graph: &mut GraphBuilder<ReviewState, ReviewDeps>, agent: &'static 
         ReviewUpdate::Agent(agents::gave_up(agent, number.unwrap_or(0), fault))
     });
     graph.edge(name, "judge");
+}
+
+/// Does `work`, and tells whoever watches the run how many files are done meanwhile.
+async fn counted<T>(ctx: &Ctx, kind: Work, work: impl Future<Output = Result<T>>) -> Result<T> {
+    let mut work = pin!(work);
+    let mut tick = tokio::time::interval(PROGRESS_INTERVAL);
+    let mut last = Count::default();
+    loop {
+        tokio::select! {
+            biased;
+            done = &mut work => return done,
+            _ = tick.tick() => {
+                let reader = ctx.deps().opened(&ctx.state().target);
+                let now = reader.map(|reader| reader.counts().get(kind)).unwrap_or_default();
+                if now != last {
+                    ctx.progress(kind.word(), &now);
+                    last = now;
+                }
+            }
+        }
+    }
 }
 
 /// Reads what the findings quote, no more at a time than fits into memory, has models' findings checked, then judges.

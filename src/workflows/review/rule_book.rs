@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::settings_file::did_you_mean;
 use crate::{
     analysis::{
         Category, CheckInfo, Confidence, RuleError, RuleFile, Ruleset, Severity, TEXT_CHECKS,
@@ -101,6 +102,12 @@ impl RuleBook {
         rule.or_else(|| RuleInfo::without_file().find(|info| info.id == id))
     }
 
+    /// `; did you mean …?`, or nothing when no rule has a name like that.
+    pub fn did_you_mean(&self, id: &str) -> String {
+        let rules = self.list();
+        did_you_mean(id, rules.iter().map(|rule| rule.id.as_str()))
+    }
+
     /// The files that are no rules, each with line and cause.
     pub fn broken(&self) -> &[RuleError] {
         &self.broken
@@ -138,6 +145,17 @@ impl RuleInfo {
             return rules::read(file, text).ok().map(|rule| Self::of_file(&rule, None));
         }
         Self::without_file().find(|info| info.id == id)
+    }
+
+    /// The name of every built-in rule: a rule file lies by it.
+    pub(super) fn built_in_ids() -> impl Iterator<Item = String> {
+        let name = |(file, _): &(&str, &str)| {
+            file.rsplit('/').next().unwrap_or(file).trim_end_matches(".yml").to_owned()
+        };
+        let checks = CHECKS.iter().chain(TEXT_CHECKS).map(|check| check.id.to_owned());
+        let flows = flow::rules().map(|rule| rule.id.to_owned());
+        let secrets = KindInfo::all().map(|kind| kind.rule);
+        BUILT_IN.iter().map(name).chain(checks).chain(flows).chain(secrets)
     }
 
     /// What is looked for by code: flows, checks, kinds of credential.

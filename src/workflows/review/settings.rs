@@ -27,7 +27,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::triggers::Triggers;
+pub use super::settings_file::{Problem, SECTIONS_OF_VERDICT};
+use super::{
+    rule_book::RuleInfo,
+    settings_file::{self, File, did_you_mean, line_with},
+    triggers::Triggers,
+};
 use crate::analysis::{
     CheckInfo, Confidence, Finding, Severity, Side, Source,
     globs::{self, GlobSet},
@@ -143,7 +148,8 @@ pub enum Weight {
 }
 
 pub(super) fn unknown_agent(id: &str, agents: &[&str]) -> String {
-    format!("unknown agent `{id}`, expected one of `{}`", agents.join("`, `"))
+    let near = did_you_mean(id, agents.iter().copied());
+    format!("unknown agent `{id}`, expected one of `{}`{near}", agents.join("`, `"))
 }
 
 impl TryFrom<String> for Weight {
@@ -183,22 +189,13 @@ impl Default for Settings {
     }
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    #[serde(default)]
-    review: Settings,
-    #[serde(default)]
-    triggers: Triggers,
-}
-
 impl Settings {
     /// Reads a settings file, which may name these agents.
     ///
     /// # Errors
-    /// Line and reason.
-    pub fn parse(text: &str, agents: &[&str]) -> Result<Self, Problem> {
-        let File { review: settings, triggers } = read(text)?;
+    /// Everything that is wrong with it, each with its line.
+    pub fn parse(text: &str, agents: &[&str]) -> Result<Self, Vec<Problem>> {
+        let (File { review: settings, triggers }, mut problems) = settings_file::read(text);
         let patterns = [
             ("include", &settings.include),
             ("ignore", &settings.ignore),
@@ -206,26 +203,31 @@ impl Settings {
         ];
         let sections = settings.path.iter().map(|section| ("match", &section.matches));
         let told = settings.instructions.iter().map(|told| ("paths", &told.paths));
-        for (key, patterns) in patterns.into_iter().chain(sections).chain(told) {
-            globs::compile(patterns).map_err(|cause| Problem {
-                line: text.lines().position(|l| l.trim_start().starts_with(key)).map_or(0, one_up),
+        let all = patterns.into_iter().chain(sections).chain(told);
+        for (key, pattern) in all.flat_map(|(key, list)| list.iter().map(move |one| (key, one))) {
+            let wrong = globs::compile(std::slice::from_ref(pattern)).err();
+            problems.extend(wrong.map(|cause| Problem {
+                line: line_with(text, pattern),
                 cause: format!("{key}: {cause}"),
-            })?;
+            }));
         }
         let named = settings.agents.iter().flatten();
-        match named.into_iter().find(|id| !agents.contains(&id.as_str())) {
-            None => Ok(settings),
-            Some(unknown) => Err(Problem {
-                line: line_with(text, unknown),
-                cause: unknown_agent(unknown, agents),
-            }),
-        }
+        let unknown = named.filter(|id| !agents.contains(&id.as_str()));
+        problems.extend(
+            unknown
+                .map(|id| Problem { line: line_with(text, id), cause: unknown_agent(id, agents) }),
+        );
+        problems.sort_by_key(|problem| problem.line);
+        if problems.is_empty() { Ok(settings) } else { Err(problems) }
     }
 
     /// What a settings file says about triggers. One that cannot be read is reported by the reviews
     /// that the defaults start.
     pub fn triggers(text: &str) -> Triggers {
-        read(text).map(|file| file.triggers).unwrap_or_default()
+        match settings_file::read(text) {
+            (file, problems) if problems.is_empty() => file.triggers,
+            _ => Triggers::default(),
+        }
     }
 
     /// Whether an agent is to run.
@@ -259,36 +261,22 @@ impl Settings {
     }
 }
 
-fn read(text: &str) -> Result<File, Problem> {
-    toml::from_str(text).map_err(|error| Problem {
-        line: error.span().map_or(0, |span| line_of(text, span.start)),
-        cause: match error.message().trim() {
-            "" => "this is not TOML; a value may be missing".to_owned(),
-            message => message.to_owned(),
-        },
-    })
-}
-
-/// A settings file cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
-    /// The line, 0 when it is about the whole file.
-    pub line: u32,
-    /// The reason.
-    pub cause: String,
-}
-
 impl Settings {
     /// A problem for each rule that is named here and that `known` does not know.
     pub fn unknown_rules(&self, text: &str, known: impl Fn(&str) -> bool) -> Vec<Problem> {
         let everywhere = self.rules.keys();
         let named = everywhere.chain(self.path.iter().flat_map(|section| section.rules.keys()));
-        let unknown = named.filter(|id| !known(id));
+        let unknown: Vec<&String> = named.filter(|id| !known(id)).collect();
+        if unknown.is_empty() {
+            return Vec::new();
+        }
+        let ids: Vec<String> = RuleInfo::built_in_ids().collect();
+        let near = |id: &str| did_you_mean(id, ids.iter().map(String::as_str));
         let problem = |id: &String| Problem {
             line: line_with(text, id),
-            cause: format!("rules: there is no rule `{id}`"),
+            cause: format!("rules: there is no rule `{id}`{}", near(id)),
         };
-        unknown.map(problem).collect()
+        unknown.into_iter().map(problem).collect()
     }
 }
 
@@ -320,19 +308,6 @@ pub(super) fn diagnostic(
     }
 }
 
-/// The first line that holds `word`, 0 when none does.
-fn line_with(text: &str, word: &str) -> u32 {
-    text.lines().position(|line| line.contains(word)).map_or(0, one_up)
-}
-
-fn line_of(text: &str, offset: usize) -> u32 {
-    one_up(text.bytes().take(offset).filter(|b| *b == b'\n').count())
-}
-
-fn one_up(index: usize) -> u32 {
-    u32::try_from(index).unwrap_or(u32::MAX).saturating_add(1)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -356,7 +331,7 @@ mod tests {
         let critical = Some(Weight::Severity(Severity::Critical));
         assert_eq!(at.weight("src/legacy/core/a.rs", "r"), critical);
         let bad = Settings::parse("[[review.path]]\nmatch = [\"a[\"]\n", &[]).unwrap_err();
-        assert_eq!(bad.line, 2);
+        assert_eq!((bad.len(), bad[0].line), (1, 2));
         assert_eq!(settings.unknown_rules(text, |_| false).len(), 2);
     }
 }

@@ -1,9 +1,11 @@
 //! The command line on every store, through the real binary. A test is an async function over a
 //! [`Site`](site::Site); `on_every_store!` makes one of it for each store.
 
+mod action;
 mod away;
 mod deleting;
 mod listing;
+mod messages;
 mod permissions;
 mod recipes;
 mod retention;

@@ -59,7 +59,7 @@ fn shell(machine: &Machine, repo: &Repo, line: &str) -> Done {
 fn every_command_of_a_recipe_works() {
     let (machine, repo) = (Machine::new(), branch());
     let commands = commands();
-    assert_eq!(commands.len(), 8, "{commands:#?}");
+    assert_eq!(commands.len(), 9, "{commands:#?}");
     for line in &commands {
         // In a pipeline the change may bring settings of its own.
         let own = line.contains("--config");
@@ -73,6 +73,8 @@ fn every_command_of_a_recipe_works() {
     assert_eq!(shell(&machine, &repo, "verdict review").code, Some(2), "they would count");
     let log = fs::read_to_string(repo.path().join("verdict.sarif")).unwrap();
     assert!(log.contains("\"ruleId\": \"sql-injection\""), "{log}");
+    let report = fs::read_to_string(repo.path().join("gl-code-quality-report.json")).unwrap();
+    assert!(report.contains("\"check_name\": \"sql-injection\""), "{report}");
     let summary = fs::read_to_string(machine.folder().join("summary.md")).unwrap();
     assert!(summary.starts_with("## verdict: changes requested\n"), "{summary}");
 }
@@ -81,27 +83,70 @@ fn every_command_of_a_recipe_works() {
 #[test]
 fn recipes_can_be_read() {
     let recipes = blocks("yaml");
-    assert_eq!(recipes.len(), 4);
+    assert_eq!(recipes.len(), 6);
     for text in recipes.iter().map(String::as_str).chain([HOOKS]) {
         let read: Result<serde_json::Value, _> = serde_saphyr::from_str(text);
         read.unwrap_or_else(|error| panic!("{error}\n{text}"));
     }
 }
 
-/// The hook stops a push, and lets another pass.
-#[test]
-fn the_plain_hook_decides_about_a_push() {
-    let (machine, repo) = (Machine::new(), branch());
+/// A remote of `repo`, which has nothing yet.
+fn remote(repo: &Repo) -> Repo {
     let remote = Repo::new();
     remote.git(["config", "receive.denyCurrentBranch", "ignore"]);
     repo.git(["remote", "add", "origin", &remote.path().display().to_string()]);
-    repo.git(["push", "-q", "origin", "HEAD~1:refs/heads/main"]);
-    repo.git(["fetch", "-q", "origin"]);
+    remote
+}
+
+/// The text of the documentation as the hook of `repo`.
+fn install_hook(repo: &Repo) {
     let hook = repo.path().join(".git/hooks/pre-push");
     fs::create_dir_all(hook.parent().unwrap()).unwrap();
     let script = blocks("sh").into_iter().find(|block| block.starts_with("#!/bin/sh")).unwrap();
     fs::write(&hook, script).unwrap();
     fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// The first push of all, and the first one of a branch: no upstream, and nothing there to compare
+/// with. Every commit that the remote lacks counts, not only the last one.
+#[test]
+fn the_plain_hook_works_on_the_first_push() {
+    let (machine, repo) = (Machine::new(), branch());
+    let remote = remote(&repo);
+    install_hook(&repo);
+    repo.write("b.py", "x = 1\n").commit("later");
+    let push = |what: &str| shell(&machine, &repo, &format!("git push -q origin {what} 2>&1"));
+    let refused = push("main");
+    assert_ne!(refused.code, Some(0), "{refused:?}");
+    assert!(refused.stdout.contains("security/sql-injection"), "{refused:?}");
+    assert!(!remote.try_git(["rev-parse", "--verify", "-q", "main"]).status.success());
+
+    let passed = push("main~2:refs/heads/main");
+    assert_eq!(passed.code, Some(0), "the empty tree is the base of a first commit: {passed:?}");
+    repo.git(["checkout", "-q", "-b", "topic"]);
+    let refused = push("topic");
+    assert_ne!(refused.code, Some(0), "{refused:?}");
+    assert!(refused.stdout.contains("security/sql-injection"), "{refused:?}");
+    repo.git(["reset", "-q", "--hard", "main~2"]);
+    repo.write("b.py", "x = 1\n").commit("harmless");
+    let passed = push("-u topic");
+    assert_eq!(passed.code, Some(0), "{passed:?}");
+    assert_eq!(remote.git(["rev-parse", "topic"]), repo.git(["rev-parse", "HEAD"]));
+    let nothing_new = push("topic:refs/heads/again");
+    assert_eq!(nothing_new.code, Some(0), "{nothing_new:?}");
+    repo.git(["tag", "-a", "v1", "-m", "v1"]);
+    let tag = push("v1");
+    assert_eq!(tag.code, Some(0), "{tag:?}");
+}
+
+/// The hook stops a push, and lets another pass.
+#[test]
+fn the_plain_hook_decides_about_a_push() {
+    let (machine, repo) = (Machine::new(), branch());
+    let remote = remote(&repo);
+    repo.git(["push", "-q", "origin", "HEAD~1:refs/heads/main"]);
+    repo.git(["fetch", "-q", "origin"]);
+    install_hook(&repo);
 
     let push = || shell(&machine, &repo, "git push -q origin main 2>&1");
     let refused = push();

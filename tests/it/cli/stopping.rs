@@ -1,8 +1,22 @@
 //! W5: a command at a terminal is stopped by the first signal.
 
-use std::time::Duration;
+use std::{
+    io::{Read as _, Write as _},
+    process::Stdio,
+    sync::mpsc,
+    thread,
+    time::Duration,
+};
 
-use crate::{crash::fixture::repository, server::host::Shaky, support::eventually};
+use serde_json::Value;
+use tokio::time::Instant;
+
+use crate::{
+    crash::fixture::repository,
+    review::support::Repo,
+    server::host::Shaky,
+    support::{Machine, eventually},
+};
 
 /// Whatever takes its time: here a git that hangs. The same command goes on afterwards.
 #[tokio::test]
@@ -22,4 +36,99 @@ async fn the_first_signal_ends_a_review() {
     shaky.trouble("");
     let done = shaky.machine.run(&args);
     assert_eq!(done.code, Some(0), "{}", done.stderr);
+}
+
+/// More files than one task of an agent reviews.
+const FILES: usize = 2600;
+
+fn large() -> Repo {
+    let repo = Repo::new();
+    repo.commit("base");
+    for n in 0..FILES {
+        repo.write(
+            &format!("src/p{}/m{n}.py", n / 100),
+            format!("def f{n}(a):\n    return a == None\n"),
+        );
+    }
+    repo.commit("change");
+    repo
+}
+
+/// The tasks of agents that are recorded as done.
+fn finished(machine: &Machine) -> Vec<Value> {
+    let runs = machine.run(&["runs", "list", "--format", "json"]).json();
+    let Some(run) = runs[0]["id"].as_str() else { return Vec::new() };
+    let rows = machine.run(&["runs", "history", run, "--format", "json"]).json();
+    let of_agent = |row: &&Value| {
+        let node = row["node"].as_str().unwrap_or_default();
+        row["kind"] == "task_finished" && ["style", "security", "logic", "pattern"].contains(&node)
+    };
+    rows.as_array().unwrap().iter().filter(of_agent).cloned().collect()
+}
+
+/// The number before the last ` of 2600 files WORD` on a screen.
+fn count(screen: &str, word: &str) -> usize {
+    let end = format!(" of {FILES} files {word}");
+    let before = screen.rsplit_once(&end).map_or("", |(before, _)| before);
+    before.rsplit(' ').next().and_then(|digits| digits.parse().ok()).unwrap_or(0)
+}
+
+/// On a large history a terminal is never silent for longer than a second, and counts files; Ctrl-C is
+/// acknowledged at once; what was analysed by then is not analysed again.
+#[test]
+fn a_large_review_counts_stops_and_goes_on() {
+    const MOST: Duration = Duration::from_secs(1);
+    let (machine, repo) = (Machine::new(), large());
+    let path = repo.path().display().to_string();
+    let program = env!("CARGO_BIN_EXE_verdict");
+    let line = format!("stty cols 100; exec {program} review HEAD^! --format json --repo {path}");
+    let mut command = machine.command_after(&format!("exec script -qec '{line}' /dev/null"), &[]);
+    command.env("TERM", "xterm-256color").stdin(Stdio::piped()).stdout(Stdio::piped());
+    let began = Instant::now();
+    let mut child = command.spawn().unwrap();
+    let (mut keys, mut terminal) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let (sender, frames) = mpsc::channel();
+    let reader = thread::spawn(move || {
+        let mut buffer = [0; 4096];
+        while let Ok(length @ 1..) = terminal.read(&mut buffer) {
+            let text = String::from_utf8_lossy(&buffer[..length]).into_owned();
+            sender.send((Instant::now(), text)).unwrap();
+        }
+    });
+    let (mut screen, mut last, mut read) = (String::new(), began, 0);
+    let mut typed: Option<Instant> = None;
+    let mut acknowledged = None;
+    for (at, text) in frames {
+        screen.push_str(&text);
+        read = read.max(count(&screen, "read"));
+        match typed {
+            None => {
+                assert!(at - last < MOST, "silent for {:?}:\n{screen}", at - last);
+                if count(&screen, "analysed") > 2000 && !finished(&machine).is_empty() {
+                    keys.write_all(b"\x03").unwrap();
+                    typed = Some(Instant::now());
+                }
+            }
+            Some(_) if screen.contains("verdict: stopping, ") => {
+                acknowledged = acknowledged.or(Some(at));
+            }
+            Some(_) => {}
+        }
+        last = at;
+    }
+    reader.join().unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(3), "{screen}");
+    assert!(read > 0, "files are counted while they are read:\n{screen}");
+    let waited = acknowledged.expect(&screen) - typed.unwrap();
+    assert!(waited < MOST, "acknowledged after {waited:?}");
+
+    let before = finished(&machine);
+    let done = machine.run(&["review", "HEAD^!", "--format", "json", "--repo", &path]);
+    let coverage = done.json()["coverage"].as_array().unwrap().clone();
+    assert_eq!(coverage.iter().filter(|row| row["status"] == "done").count(), FILES);
+    let after = finished(&machine);
+    // Two chunks for each agent, and the change as a whole.
+    assert_eq!(after.len(), 9, "{after:#?}");
+    assert!(!before.is_empty() && before.len() < after.len(), "{before:#?}");
+    assert!(before.iter().all(|row| after.contains(row)), "{before:#?}\n{after:#?}");
 }

@@ -45,7 +45,7 @@ fn about() -> ReportContext {
 async fn text_for_people() {
     let state = fixture().review("HEAD^!").await;
     insta::assert_snapshot!(text(&state, &about(), false), @r###"
-    high A value from outside becomes part of an SQL statement
+    high SQL injection: a value from outside becomes part of a statement
       app/db.py:8  security/sql-injection · confidence 0.60
         8 │     cur.execute(f"SELECT * FROM t WHERE name = '{name}'")
           │     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
@@ -53,14 +53,14 @@ async fn text_for_people() {
       Leave placeholders in the statement and pass the values beside it.
       The way of the value: line 4, parameter `name` → line 8, reaches `cur.execute`.
 
-    medium A breakpoint was left in
+    medium Debugger breakpoint left in
       app/db.py:9  pattern/py-debugger · confidence 0.95
         9 │     breakpoint()
           │     ^^^^^^^^^^^^
       The program stops here and waits for somebody at a terminal. (CWE-489)
       Remove it.
 
-    medium The default value is shared by all calls
+    medium Mutable default argument: all calls share it
       app/db.py:4  logic/py-mutable-default · confidence 0.85
         4 │ def find(cur, name, seen=[]):
           │ ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
@@ -105,7 +105,7 @@ async fn json_for_programs() {
           "confidence": 0.6,
           "agent": "security",
           "rule": "sql-injection",
-          "title": "A value from outside becomes part of an SQL statement",
+          "title": "SQL injection: a value from outside becomes part of a statement",
           "body": "A value that holds a quote, or a word of SQL, changes what the statement does. (CWE-89)\n\nLeave placeholders in the statement and pass the values beside it.\n\nThe way of the value: line 4, parameter `name` → line 8, reaches `cur.execute`.",
           "suggestion": null,
           "fingerprint": "9e573772c1c03aac",
@@ -133,7 +133,7 @@ async fn json_for_programs() {
           "confidence": 0.95,
           "agent": "pattern",
           "rule": "py-debugger",
-          "title": "A breakpoint was left in",
+          "title": "Debugger breakpoint left in",
           "body": "The program stops here and waits for somebody at a terminal. (CWE-489)\n\nRemove it.",
           "suggestion": null,
           "fingerprint": "46462c19021b1238",
@@ -149,7 +149,7 @@ async fn json_for_programs() {
           "confidence": 0.85,
           "agent": "logic",
           "rule": "py-mutable-default",
-          "title": "The default value is shared by all calls",
+          "title": "Mutable default argument: all calls share it",
           "body": "A default is made once, when the function is defined. What one call adds to this list, dict or set, the next call finds there.\n\nUse `None` as the default and make the value inside the function.",
           "suggestion": null,
           "fingerprint": "f1062f954497c036",
@@ -508,5 +508,5 @@ fn unknown_formats_are_named() {
         assert_eq!(name.parse(), Ok(format));
     }
     let error = "yaml".parse::<Format>().unwrap_err().to_string();
-    assert_eq!(error, "`yaml` is not a format; use text, json, markdown, sarif, github");
+    assert_eq!(error, "`yaml` is not a format; use text, json, markdown, sarif, github, gitlab");
 }

@@ -55,7 +55,7 @@ fn rules_are_listed_explained_and_tried() {
     let (explained, _, code) = run(&machine, &["rules", "explain", "error-check-removed"]);
     assert_eq!(code, Some(0));
     insta::assert_snapshot!(explained, @r"
-    error-check-removed: The error of this call is no longer looked at
+    error-check-removed: Unchecked error: the error of this call is no longer handled
     logic · high · confidence 0.75 · Go
 
     The check of an error was taken away, and the call that returns it stays.

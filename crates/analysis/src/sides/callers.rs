@@ -19,7 +19,7 @@ pub(super) const INFO: CheckInfo = CheckInfo {
     category: Category::Logic,
     severity: Severity::High,
     confidence: Confidence::hundredths(85),
-    title: "This call no longer fits what it calls",
+    title: "Signature mismatch: this call no longer fits what it calls",
     problem: "The parameters of a function changed, and a call in the same file, or in another file of the \
               change that certainly means it, still passes the old ones.",
     advice: "Change the call with the function.",

@@ -15,7 +15,7 @@ pub(super) const INFO: CheckInfo = CheckInfo {
     category: Category::Logic,
     severity: Severity::High,
     confidence: Confidence::hundredths(75),
-    title: "The error of this call is no longer looked at",
+    title: "Unchecked error: the error of this call is no longer handled",
     problem: "The check of an error was taken away, and the call that returns it stays.",
     advice: "Check the error again, or say why it cannot matter.",
     reads,

@@ -15,7 +15,7 @@ pub(super) const INFO: CheckInfo = CheckInfo {
     category: Category::Logic,
     severity: Severity::High,
     confidence: Confidence::hundredths(80),
-    title: "This lock is no longer given back",
+    title: "Missing unlock: this lock is no longer released",
     problem: "What gave a lock back was taken away, and what takes it stays.",
     advice: "Give the lock back on every way out.",
     reads,

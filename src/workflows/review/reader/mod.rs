@@ -12,9 +12,11 @@
 //! | file | is |
 //! |---|---|
 //! | `head.rs` | the head side of one file, masked |
+//! | `count.rs` | how many files are done, for whoever watches |
 //! | `analysis.rs` | what the analysers of every category say about one file |
 
 mod analysis;
+mod count;
 mod head;
 
 use std::{
@@ -31,6 +33,7 @@ use tokio::sync::{OnceCell, Semaphore};
 
 pub use self::{
     analysis::{Analysed, keep_first},
+    count::{Count, Counts, Work},
     head::{Head, facts},
 };
 use super::own_rules::{self, OwnRule};
@@ -109,6 +112,10 @@ impl Readers {
         Ok(reader)
     }
 
+    pub(super) fn opened(&self, target: &Target) -> Option<Arc<ChangeReader>> {
+        find(&lock(&self.recent), target)
+    }
+
     pub(super) fn forget(&self, target: &Target) {
         lock(&self.recent).retain(|(known, _)| known != target);
     }
@@ -130,11 +137,13 @@ pub struct ChangeReader {
     limits: Limits,
     /// Bounds the work for processors that runs at once.
     processors: Arc<Semaphore>,
-    /// Held by whoever analyses a batch.
+    /// Held by whoever analyses a chunk: the first is done, and durable, before the next begins.
     turn: Semaphore,
     rules: OnceCell<Arc<Ruleset>>,
     heads: Mutex<Heads>,
     batches: Mutex<HashMap<u64, Batch>>,
+    chunks: Mutex<HashMap<u64, Arc<OnceCell<()>>>>,
+    counts: Counts,
 }
 
 /// Masked heads by path, and how many bytes their texts have.
@@ -154,7 +163,14 @@ impl ChangeReader {
             rules: OnceCell::new(),
             heads: Mutex::default(),
             batches: Mutex::default(),
+            chunks: Mutex::default(),
+            counts: Counts::default(),
         }
+    }
+
+    /// How many files are done in this process.
+    pub fn counts(&self) -> &Counts {
+        &self.counts
     }
 
     /// The change on its forge.
@@ -226,9 +242,25 @@ impl ChangeReader {
         own: &[OwnRule],
         files: &[&FileChange],
     ) -> Result<Vec<Arc<Analysed>>> {
+        let chunk = lock(&self.chunks).entry(name(files)).or_default().clone();
+        let in_turn = || async {
+            self.counts.ask(Work::Analysis, files.len());
+            let closed = |_| Fault::transient("shutting down");
+            let _turn = self.turn.acquire().await.map_err(closed)?;
+            self.each_batch(own, files).await.map(|_| ())
+        };
+        chunk.get_or_try_init(in_turn).await?;
+        self.each_batch(own, files).await
+    }
+
+    async fn each_batch(
+        &self,
+        own: &[OwnRule],
+        files: &[&FileChange],
+    ) -> Result<Vec<Arc<Analysed>>> {
         let mut all = Vec::with_capacity(files.len());
         for files in self.batches(files) {
-            let batch = self.batch(files);
+            let batch = lock(&self.batches).entry(name(files)).or_default().clone();
             let analysed = batch.get_or_try_init(|| self.analyse(own, files)).await?;
             all.extend(analysed.iter().cloned());
         }
@@ -252,14 +284,6 @@ impl ChangeReader {
         tokio::task::spawn_blocking(work).await.ok()
     }
 
-    fn batch(&self, files: &[&FileChange]) -> Batch {
-        let mut hash = DefaultHasher::new();
-        for file in files {
-            (&file.path, &file.head.blob, &file.hunks).hash(&mut hash);
-        }
-        lock(&self.batches).entry(hash.finish()).or_default().clone()
-    }
-
     async fn read_heads(&self, files: &[&FileChange]) -> Result<Vec<Arc<Head>>> {
         if files.is_empty() {
             return Ok(Vec::new());
@@ -269,6 +293,7 @@ impl ChangeReader {
         let masked = files.iter().zip(contents).map(|(file, content)| async {
             let (file, limits) = ((*file).clone(), self.limits.clone());
             let head = self.compute(move || Head::new(&file, content, &limits)).await;
+            self.counts.one_done(Work::Reading);
             Arc::new(head.unwrap_or_else(Head::crashed))
         });
         let heads = join_all(masked).await;
@@ -285,8 +310,6 @@ impl ChangeReader {
     }
 
     async fn analyse(&self, own: &[OwnRule], files: &[&FileChange]) -> Result<Vec<Arc<Analysed>>> {
-        let closed = |_| Fault::transient("shutting down");
-        let _turn = self.turn.acquire().await.map_err(closed)?;
         let rules = self.rules.get_or_try_init(|| async { own_rules::compile(own).map(Arc::new) });
         let rules = rules.await?;
         let heads = self.heads(files).await?;
@@ -296,7 +319,9 @@ impl ChangeReader {
             // Not taken out: two files may have been copies of each other.
             let base = bases.get(&file.base.blob).cloned();
             let work = move || Analysed::new(&file, &head, base, &limits, &rules);
-            self.compute(work).await.unwrap_or_else(Analysed::crashed)
+            let analysed = self.compute(work).await.unwrap_or_else(Analysed::crashed);
+            self.counts.one_done(Work::Analysis);
+            analysed
         });
         let mut analysed = join_all(work).await;
         let mut kept = HashMap::new();
@@ -318,6 +343,15 @@ impl ChangeReader {
         let contents = self.change.contents(&blobs, self.limits.file_bytes).await?;
         Ok(blobs.into_iter().zip(contents).collect())
     }
+}
+
+/// Tells lists of files apart.
+fn name(files: &[&FileChange]) -> u64 {
+    let mut hash = DefaultHasher::new();
+    for file in files {
+        (&file.path, &file.head.blob, &file.hunks).hash(&mut hash);
+    }
+    hash.finish()
 }
 
 /// Somebody who waits for an answer; when they are gone, nobody wants it.

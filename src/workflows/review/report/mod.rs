@@ -12,6 +12,7 @@
 //! | `markdown.rs`, `escape.rs` | for a comment on a pull request |
 //! | `sarif/` | for code scanning: SARIF 2.1.0 |
 //! | `github.rs` | for the log of a GitHub workflow: annotations |
+//! | `gitlab.rs` | for GitLab's merge requests: code quality |
 //! | `coverage.rs` | what was reviewed |
 //! | `code.rs` | the lines that findings are about |
 
@@ -19,6 +20,7 @@ mod code;
 mod coverage;
 mod escape;
 mod github;
+mod gitlab;
 mod json;
 mod markdown;
 mod sarif;
@@ -30,6 +32,7 @@ pub use code::Code;
 pub use coverage::{Checked, Coverage, coverage};
 pub use escape::{plain, prose};
 pub use github::github;
+pub use gitlab::gitlab;
 pub use json::json;
 pub use markdown::{closing, comment, in_summary, markdown, opening};
 pub use sarif::sarif;
@@ -60,11 +63,13 @@ pub enum Format {
     Sarif,
     /// For the log of a GitHub workflow.
     Github,
+    /// For GitLab's merge requests.
+    Gitlab,
 }
 
 impl Format {
     /// Every format's name.
-    pub const NAMES: [&'static str; 5] = ["text", "json", "markdown", "sarif", "github"];
+    pub const NAMES: [&'static str; 6] = ["text", "json", "markdown", "sarif", "github", "gitlab"];
 }
 
 impl FromStr for Format {
@@ -77,6 +82,7 @@ impl FromStr for Format {
             "markdown" => Ok(Self::Markdown),
             "sarif" => Ok(Self::Sarif),
             "github" => Ok(Self::Github),
+            "gitlab" => Ok(Self::Gitlab),
             _ => Err(UnknownFormat { word: word.to_owned() }),
         }
     }
@@ -174,6 +180,7 @@ impl Report {
             Format::Markdown => markdown(state, context),
             Format::Sarif => sarif(state, context),
             Format::Github => github(state, context),
+            Format::Gitlab => gitlab(state, context),
         }
     }
 

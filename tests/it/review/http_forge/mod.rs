@@ -82,7 +82,7 @@ async fn a_review_reads_and_publishes_through_the_ports() {
     let places: Vec<_> = places.map(|c| format!("{}:{}", c["path"], c["lines"])).collect();
     assert_eq!(places, ["\"shapes.py\":[5,5]", "\"a.py\":[2,2]"]);
     let summary = review["summary"].as_str().unwrap();
-    assert!(summary.contains("A breakpoint was left in"), "{summary}");
+    assert!(summary.contains("Debugger breakpoint left in"), "{summary}");
     // Each text was read once, for all agents.
     let read = server.requests();
     let blobs: Vec<&String> = read.iter().filter(|path| path.starts_with("/blobs/")).collect();

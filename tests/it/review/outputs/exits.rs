@@ -52,6 +52,7 @@ fn a_failed_run_shows_what_there_is() {
         ("markdown", "**The review failed:** run "),
         ("sarif", "\"executionSuccessful\": false"),
         ("github", "::error title=The review failed::run "),
+        ("gitlab", "\"check_name\": \"review-failed\""),
     ] {
         let done = reviewed(&Machine::new(), &repo, &["--fail-on", "info", "--format", format]);
         assert_eq!(done.code, Some(3), "{format}: {done:?}");
@@ -64,7 +65,7 @@ fn a_failed_run_shows_what_there_is() {
 fn wrong_usage_is_told_apart() {
     let (machine, repo) = (Machine::new(), fixture());
     for (args, said) in [
-        (&["--format", "yaml"][..], "text, json, markdown, sarif, github"),
+        (&["--format", "yaml"][..], "text, json, markdown, sarif, github, gitlab"),
         (&["--fail-on", "grave"], "none, info, low, medium, high, critical"),
         (&["--base", "HEAD"], "cannot be used with '--base <REV>'"),
         (&["--output", "/no/such/folder/x"], "cannot write /no/such/folder/x: "),

@@ -10,8 +10,8 @@ fn findings_are_annotations() {
     let done = reviewed(&Machine::new(), &fixture(), &["--format", "github"]);
     assert_eq!(done.code, Some(0));
     insta::assert_snapshot!(done.stdout, @r###"
-    ::error file=app/db.py,line=11,endLine=13,title=high%3A A value from outside becomes part of an SQL statement::A value that holds a quote, or a word of SQL, changes what the statement does. (CWE-89)%0A%0ALeave placeholders in the statement and pass the values beside it.%0A%0AThe way of the value: line 4, parameter `name` → line 11, reaches `cur.execute`.%0A%0Asecurity/sql-injection · confidence 0.60
-    ::warning file=app/db.py,line=10,endLine=10,title=medium%3A An error is lost here::`return`, `break` or `continue` in `finally` ends the block, and an exception on its way out is dropped without a trace. (CWE-584)%0A%0AMove it after the `try` statement.%0A%0Alogic/py-return-in-finally · confidence 0.93
+    ::error file=app/db.py,line=11,endLine=13,title=high%3A SQL injection%3A a value from outside becomes part of a statement::A value that holds a quote, or a word of SQL, changes what the statement does. (CWE-89)%0A%0ALeave placeholders in the statement and pass the values beside it.%0A%0AThe way of the value: line 4, parameter `name` → line 11, reaches `cur.execute`.%0A%0Asecurity/sql-injection · confidence 0.60
+    ::warning file=app/db.py,line=10,endLine=10,title=medium%3A Return in finally%3A an error is lost::`return`, `break` or `continue` in `finally` ends the block, and an exception on its way out is dropped without a trace. (CWE-584)%0A%0AMove it after the `try` statement.%0A%0Alogic/py-return-in-finally · confidence 0.93
     ::notice file=app/db.py,line=5,endLine=5,title=low%3A None is compared by equality::A class may define what `==` means, so this can be true of something that is not None.%0A%0AUse `is None`.%0A%0Astyle/py-compare-none · confidence 0.90
     "###);
     insta::assert_snapshot!(done.stderr, @r###"

@@ -27,7 +27,7 @@ async fn a_comment_on_a_pull_request() {
 
     ### `app/db.py`
 
-    #### high · lines 11–13 · A value from outside becomes part of an SQL statement
+    #### high · lines 11–13 · SQL injection: a value from outside becomes part of a statement
 
     `security/sql-injection` · confidence 0.60
 
@@ -43,7 +43,7 @@ async fn a_comment_on_a_pull_request() {
 
     The way of the value: line 4, parameter `name` → line 11, reaches `cur.execute`.
 
-    #### medium · line 10 · An error is lost here
+    #### medium · line 10 · Return in finally: an error is lost
 
     `logic/py-return-in-finally` · confidence 0.93
 

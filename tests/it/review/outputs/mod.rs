@@ -3,6 +3,7 @@
 mod exits;
 mod files;
 mod github;
+mod gitlab;
 mod hostile;
 mod injections;
 mod markdown;

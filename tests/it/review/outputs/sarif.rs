@@ -56,6 +56,7 @@ fn a_review_is_a_valid_log() {
     let driver = &run["tool"]["driver"];
     assert_eq!(driver["name"], "verdict");
     assert_eq!(driver["semanticVersion"], env!("CARGO_PKG_VERSION"));
+    assert!(driver["informationUri"].as_str().unwrap().starts_with("https://"), "{driver}");
     let revision = &run["versionControlProvenance"][0];
     assert_eq!(revision["revisionId"], repo.git(["rev-parse", "HEAD"]));
     assert_eq!(run["invocations"][0]["executionSuccessful"], true);
@@ -200,6 +201,21 @@ async fn only_lines_of_the_head_are_regions() {
     assert!(text.contains("of the base)"), "{text}");
 }
 
+/// A fix that takes lines out puts an empty text in their place: reviewdog reads it without asking
+/// whether it is there.
+#[tokio::test]
+async fn every_fix_has_a_text() {
+    let mut state = fixture().review("HEAD^!").await;
+    let findings = &mut state.judgement.as_mut().unwrap().findings;
+    findings.retain(|finding| finding.rule == "py-compare-none");
+    findings[0].suggestion = Some(String::new());
+    let run = valid(&sarif(&state, &ReportContext::default()));
+    let change = &run["results"][0]["fixes"][0]["artifactChanges"][0]["replacements"][0];
+    let lines = json!({ "startLine": 5, "startColumn": 1, "endLine": 6, "endColumn": 1 });
+    assert_eq!(change["deletedRegion"], lines);
+    assert_eq!(change["insertedContent"], json!({ "text": "" }));
+}
+
 /// A fix made from a masked line would put the mask into the file.
 #[tokio::test]
 async fn masks_are_no_fixes() {
@@ -225,7 +241,7 @@ fn checks_of_both_sides_are_described() {
     let run = of_binary(&repo);
     let index = of_rule(&run, "unlock-removed")["ruleIndex"].as_u64().unwrap();
     let rule = &run["tool"]["driver"]["rules"][usize::try_from(index).unwrap()];
-    assert_eq!(rule["shortDescription"]["text"], "This lock is no longer given back");
+    assert_eq!(rule["shortDescription"]["text"], "Missing unlock: this lock is no longer released");
     let help = rule["help"]["text"].as_str().unwrap();
     assert!(help.ends_with("\n\nGive the lock back on every way out."), "{help}");
 }

@@ -208,14 +208,15 @@ fn lines(finding: &Finding) -> Region {
 /// put the mask where the secret is.
 fn fix(finding: &Finding) -> Option<Fix> {
     let suggestion = finding.suggestion.as_deref().filter(|text| !text.contains("****"))?;
+    // An empty text in place of none: readers such as reviewdog take it for granted.
     let replacement = if suggestion.is_empty() {
         let after = finding.end_line.checked_add(1)?;
         let (start_column, end_column) = (Some(1), Some(1));
         let region = Region { start_column, end_line: after, end_column, ..lines(finding) };
-        Replacement { deleted_region: region, inserted_content: None }
+        Replacement { deleted_region: region, inserted_content: Content { text: String::new() } }
     } else {
         let text = suggestion.strip_suffix('\n').unwrap_or(suggestion).to_owned();
-        Replacement { deleted_region: lines(finding), inserted_content: Some(Content { text }) }
+        Replacement { deleted_region: lines(finding), inserted_content: Content { text } }
     };
     let artifact_location = artifact(&finding.path);
     Some(Fix {

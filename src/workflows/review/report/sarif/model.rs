@@ -216,6 +216,5 @@ pub(super) struct ArtifactChange {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Replacement {
     pub(super) deleted_region: Region,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) inserted_content: Option<Content>,
+    pub(super) inserted_content: Content,
 }
