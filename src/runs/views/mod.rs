@@ -13,5 +13,8 @@ pub use self::{
         Interrupt, PendingTask, Run, RunDetails, RunLetter, WaitingInterrupt, WaitsFor, interrupts,
         run, run_details,
     },
-    words::{any_letter_reason, letter_reason, letter_state, run_status, run_statuses, waiting_for, waiting_kinds},
+    words::{
+        any_letter_reason, letter_reason, letter_state, run_status, run_statuses, waiting_for,
+        waiting_kinds,
+    },
 };

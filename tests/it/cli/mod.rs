@@ -2,6 +2,7 @@
 //! [`Site`](site::Site); `on_every_store!` makes one of it for each store.
 
 mod away;
+mod backup;
 mod deleting;
 mod listing;
 mod permissions;
