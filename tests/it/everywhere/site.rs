@@ -216,9 +216,10 @@ impl Site {
     }
 
     pub async fn discard(&self, letter: &str) -> Replayed {
-        let (answers, result) = self.driver().discard(&[letter.to_owned()]).await;
-        result.unwrap();
-        answers[0]
+        let mut closed = Vec::new();
+        let told = |_: &str, answer: verdict::base::Result<Replayed>| closed.push(answer.unwrap());
+        self.driver().close_each(&[letter.to_owned()], LetterState::Discarded, told).await;
+        closed[0]
     }
 
     /// Nobody can write to the store until it is unlocked.
