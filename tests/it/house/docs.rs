@@ -57,7 +57,7 @@ fn the_docs_name_no_metric_that_is_not_there() {
 /// Each line that the runbook and the limits quote as logged is logged somewhere.
 #[test]
 fn the_logs_the_runbook_quotes_are_logged() {
-    let quoted = Regex::new(r"\blog ((?:`[^`]+`(?:, then | or |, )?)+)").unwrap();
+    let quoted = Regex::new(r"\blog ((?:`[^`]+`(?:, then | or )?)+)").unwrap();
     let sources: String = shipped().into_iter().map(|source| source.text).collect();
     let (mut wrong, mut found) = (Vec::new(), 0);
     for (path, page) in docs() {
