@@ -18,9 +18,9 @@ RUN --mount=type=cache,target=/usr/local/cargo/registry --mount=type=cache,targe
     && cp target/release/verdict /verdict
 
 FROM debian:bookworm-slim
-# git reads repositories; curl asks the probe below.
+# git reads repositories.
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends ca-certificates curl git \
+    && apt-get install -y --no-install-recommends ca-certificates git \
     && rm -rf /var/lib/apt/lists/* \
     && groupadd --gid 10001 verdict \
     && useradd --uid 10001 --gid 10001 --no-log-init --shell /usr/sbin/nologin \
@@ -33,11 +33,11 @@ WORKDIR /var/lib/verdict
 # here to keep them. It and /tmp are all that is written to; the rest may be read-only.
 ENV XDG_STATE_HOME=/var/lib/verdict
 EXPOSE 8080
-# For engines that know no probes of their own; Kubernetes ignores it. Inside the container the server is on the
-# loopback address. For probes from outside set VERDICT__SERVER__LISTEN=0.0.0.0:8080 and
+# For engines that know no probes of their own; Kubernetes ignores it. It asks /livez at whatever server.listen is.
+# Inside the container the server is on the loopback address unless set otherwise. For probes from outside set VERDICT__SERVER__LISTEN=0.0.0.0:8080 and
 # VERDICT__SERVER__TOKEN_FILE; they need no token themselves.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s \
-    CMD ["curl", "-fsS", "-o", "/dev/null", "http://127.0.0.1:8080/livez"]
+    CMD ["verdict", "health"]
 STOPSIGNAL SIGTERM
 # Leave at least worker.grace (25 s) and a little more: `docker stop --time 35`.
 ENTRYPOINT ["verdict"]

@@ -42,7 +42,7 @@ impl WebhookInbox for QueueInbox {
         if let Some(key) = key
             && let Err(fault) = self.seen.put(SPACE, &key, Bytes::new(), DELIVERY_TTL).await
         {
-            tracing::warn!(%fault, "a delivery could not be remembered");
+            tracing::warn!(error = %fault, "a delivery could not be remembered");
         }
         Ok(Accepted::Queued)
     }

@@ -8,6 +8,7 @@ mod owner;
 mod repair;
 mod serve;
 mod setup;
+mod systemd;
 
 pub use migrate::Migrated;
 pub use notifier::QueueNotifier;
@@ -21,7 +22,7 @@ use futures_util::future::BoxFuture;
 
 use crate::{
     base::{Clock, Fault, key_value::KeyValueStore},
-    checkpoint::{KeyRing, Memory, Sealed, SealedKeyValues, SqliteStore},
+    checkpoint::{KeyRing, Memory, Sealed, SealedKeyValues, SqliteStore, Timed},
     config::{QueueUrl, Settings, StoreUrl},
     db::{Sqlite, SqliteOptions, make_private_folder},
     forge::{
@@ -188,10 +189,13 @@ impl App {
     }
 }
 
-/// One store by its two ports.
+/// One store by its two ports, both measured.
 fn both<S: Store + KeyValueStore>(store: S) -> (Arc<dyn Store>, Arc<dyn KeyValueStore>) {
     let store = Arc::new(store);
-    (store.clone(), store)
+    (
+        Arc::new(Timed::<dyn Store>::new(store.clone())),
+        Arc::new(Timed::<dyn KeyValueStore>::new(store)),
+    )
 }
 
 /// A worker holds what it works on, and nothing ahead of that.

@@ -119,10 +119,12 @@ impl Repair {
                         tracing::info!(deliveries, pull_requests, "missed events were taken in");
                     }
                     Ok(_) => {}
-                    Err(fault) => tracing::warn!(%fault, "looking for missed events failed"),
+                    Err(fault) => {
+                        tracing::warn!(error = %fault, "looking for missed events failed")
+                    }
                 },
                 Ok(Some(_)) => {}
-                Err(fault) => tracing::warn!(%fault, "looking for missed events failed"),
+                Err(fault) => tracing::warn!(error = %fault, "looking for missed events failed"),
             }
             tokio::time::sleep(interval / 2).await;
         }

@@ -1,13 +1,14 @@
 //! The serving process: the worker, the HTTP side, or both.
 
-use std::sync::Arc;
+use std::{net::SocketAddr, sync::Arc};
 
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
-use super::{App, AppError, inbox::QueueInbox};
+use super::{App, AppError, inbox::QueueInbox, systemd};
 use crate::{
-    config::Settings,
-    runs,
+    checkpoint,
+    config::{self, Settings},
+    graph, runs,
     server::{self, Api, Found, Parts, Readiness, Server, ServerError, ServerOptions, Webhooks},
     telemetry::metrics::{self, Metrics},
     worker::{self, Status, Worker},
@@ -26,6 +27,15 @@ pub enum Role {
 }
 
 impl Role {
+    /// Its word, as on the command line.
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Gateway => "gateway",
+            Self::Worker => "worker",
+        }
+    }
+
     /// Whether it accepts runs over HTTP.
     pub fn accepts(self) -> bool {
         self != Self::Worker
@@ -53,6 +63,7 @@ impl App {
         self.check_webhooks(role)?;
         let server = Server::bind(&self.settings.server).await.map_err(unserved)?;
         let metrics = metrics::install().map_err(|error| AppError::new("metrics", error))?;
+        describe(&metrics);
         let _tidying = background({
             let metrics = metrics.clone();
             async move { metrics.tidy().await }
@@ -60,7 +71,7 @@ impl App {
         self.tell(role, &server);
         let readiness = Readiness::new(role.checks());
         let _watching = role.accepts().then(|| {
-            runs::describe_metrics();
+            runs::describe_accepting();
             let probe = self.probe();
             let readiness = readiness.clone();
             background(async move { probe.watch(|name, state| readiness.set(name, state)).await })
@@ -80,6 +91,7 @@ impl App {
         // Whatever ends the HTTP side ends the process: a worker nobody can look at is no good.
         let (stop, ended) = (stop.child_token(), CancellationToken::new());
         let (stops, until) = (stop.clone().drop_guard(), ended.clone());
+        let notifying = tokio::spawn(systemd::notify(readiness.clone(), stop.clone()));
         let serving = tokio::spawn(async move {
             server.run(parts, until).await;
             drop(stops);
@@ -90,6 +102,8 @@ impl App {
             stop.cancelled().await;
         }
         ended.cancel();
+        // It has been told to stop like everything else, so this ends; whether it could is logged.
+        let _ = notifying.await;
         serving.await.map_err(|error| AppError::new("server.listen", error))
     }
 
@@ -106,6 +120,16 @@ impl App {
         };
         let open = if token.is_some() { "to who shows the token" } else { "to this machine" };
         Ok(format!("{listen} {who}; the API is open {open}"))
+    }
+
+    /// Where a `verdict serve` of these settings answers, if one does.
+    ///
+    /// # Errors
+    /// When none does; says where it was looked for.
+    pub async fn health(settings: &Settings) -> Result<SocketAddr, AppError> {
+        let listen = settings.server.listen;
+        let silent = || AppError::new("server.listen", format!("no verdict answers on {listen}"));
+        server::health(listen).await.ok_or_else(silent)
     }
 
     /// Events of GitHub, where GitHub is configured.
@@ -134,13 +158,16 @@ impl App {
         let worker = self.worker();
         let _reporting = background(report(worker.clone(), readiness));
         worker.run(stop).await;
-        tracing::info!(counts = ?worker.counts().get(), "stopped");
+        tracing::info!("stopped");
+        for (outcome, messages) in worker.counts().get() {
+            tracing::info!(outcome, messages, "settled since the start");
+        }
     }
 
     fn tell(&self, role: Role, server: &Server) {
         tracing::info!(
             address = %server.address(),
-            ?role,
+            role = role.as_str(),
             owner = self.runs.owner(),
             store = %self.settings.store.url,
             queue = %self.settings.queue.url,
@@ -148,6 +175,15 @@ impl App {
             "serving"
         );
     }
+}
+
+/// Describes what every role records.
+fn describe(metrics: &Metrics) {
+    metrics.build(env!("CARGO_PKG_VERSION"), &config::built_with());
+    graph::describe_metrics();
+    checkpoint::describe_metrics();
+    runs::describe_metrics();
+    server::describe_metrics();
 }
 
 fn unserved(error: ServerError) -> AppError {

@@ -12,6 +12,7 @@ mod eval;
 mod examples;
 mod github;
 mod graph;
+mod health;
 mod migrate;
 mod output;
 mod pause;
@@ -86,6 +87,8 @@ enum Command {
     Github(github::Command),
     /// Check that everything the settings name is there and works.
     Doctor(doctor::Args),
+    /// Check that the server of these settings answers, as a container's health check.
+    Health,
     /// Bring the store's schema up to date.
     Migrate,
     /// Print what completes this command line in a shell.
@@ -249,6 +252,7 @@ async fn dispatch(command: Command, settings: Settings) -> Result<(), CliError> 
             return Box::pin(eval::main(&args, settings, |file| load(Some(file)))).await;
         }
         Command::Doctor(args) => return doctor::main(&args, settings).await,
+        Command::Health => return health::main(&settings).await,
         Command::Migrate => return migrate::main(&settings).await,
         Command::Github(github::Command::Setup(args)) => {
             return github::setup(&args, settings).await;
@@ -278,6 +282,7 @@ async fn dispatch(command: Command, settings: Settings) -> Result<(), CliError> 
         | Command::Doctor(_)
         | Command::Github(github::Command::Setup(_))
         | Command::Eval(_)
+        | Command::Health
         | Command::Migrate
         | Command::Completions(_)
         | Command::Man(_) => Ok(()),

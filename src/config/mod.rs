@@ -37,7 +37,7 @@ pub use describe::Described;
 pub use error::ConfigError;
 pub use forge::{ForgeOptions, LocalOptions};
 pub use keys::{known_keys, variable_of};
-pub use place::{InvalidPlace, QueueUrl, ServerUrl, StoreUrl};
+pub use place::{InvalidPlace, QueueUrl, ServerUrl, StoreUrl, built_with};
 pub use queue::QueueOptions;
 pub use store::{EncryptionOptions, StoreOptions};
 pub use workflows::WorkflowsOptions;

@@ -97,6 +97,11 @@ pub(super) const BUILT: &[&str] = &[
     "pubsub",
 ];
 
+/// What this binary was built with: the Cargo features with adapters, separated by commas.
+pub fn built_with() -> String {
+    BUILT.join(",")
+}
+
 impl QueueUrl {
     /// The Cargo feature that has the adapter for this place, if it needs one.
     pub fn feature(&self) -> Option<&'static str> {

@@ -35,22 +35,27 @@ pub enum FailureKind {
 }
 
 impl FailureKind {
-    /// The word for metrics and for people.
+    /// The word for logs and metrics.
     pub fn word(self) -> &'static str {
         match self {
-            Self::RateLimited => "rate limited",
+            Self::RateLimited => "rate_limited",
             Self::Unavailable => "unavailable",
-            Self::TimedOut => "timed out",
+            Self::TimedOut => "timed_out",
             Self::Unauthorized => "unauthorized",
-            Self::QuotaExhausted => "quota exhausted",
-            Self::TooLong => "too long",
-            Self::PromptCut => "prompt cut",
+            Self::QuotaExhausted => "quota_exhausted",
+            Self::TooLong => "too_long",
+            Self::PromptCut => "prompt_cut",
             Self::Refused => "refused",
             Self::Unreadable => "unreadable",
             Self::Invalid => "invalid",
-            Self::OverBudget => "over budget",
+            Self::OverBudget => "over_budget",
             Self::Cancelled => "cancelled",
         }
+    }
+
+    /// The same for people.
+    pub fn words(self) -> String {
+        self.word().replace('_', " ")
     }
 
     /// Whether asking the same model again at once may help.

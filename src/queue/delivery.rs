@@ -66,6 +66,17 @@ pub enum Settlement {
     HandBack,
 }
 
+impl Settlement {
+    /// Its word, for logs and metrics.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ack => "ack",
+            Self::Later(_) => "later",
+            Self::HandBack => "hand_back",
+        }
+    }
+}
+
 /// Whether the consumer still held the delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Settled {

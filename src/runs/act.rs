@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 
-use super::{Error, Runs};
+use super::{Error, Runs, metrics};
 use crate::{
     graph::{
         RunId, RunStatus, StepRef,
@@ -46,9 +46,11 @@ impl Runs {
 
     /// Stops the run whose id begins so.
     pub async fn cancel(&self, id: &str) -> Result<(), Error> {
-        let run = self.find(id).await?.id;
+        let head = self.find(id).await?;
+        let run = head.id.clone();
         match self.runtime.cancel(&run, self.owner()).await? {
             Cancelled::Done => {
+                metrics::ended(&head, RunStatus::Cancelled, self.now());
                 self.show_logged(&run, (RunStatus::Cancelled, "")).await;
                 Ok(())
             }

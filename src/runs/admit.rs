@@ -90,7 +90,8 @@ impl Runs {
         let opened = workflow.open(&self.runtime, start, envelope, leave_until).await;
         let begun = opened.map_err(AdmitError::Store)?;
         for run in &begun.superseded {
-            tracing::info!(%run, by = %begun.head.id, "run superseded");
+            metrics::came_to(workflow.name(), RunStatus::Superseded);
+            tracing::info!(%run, superseded_by = %begun.head.id, "run superseded");
         }
         Ok(Admitted::Opened(Box::new(begun)))
     }
@@ -160,6 +161,6 @@ impl Runs {
             Err(_) => format!("no answer within {} s", WAKE_TIMEOUT.as_secs()),
         };
         metrics::wakeup_lost();
-        tracing::warn!(%run, why, "the queue did not take a wake-up; a sweep will find the run");
+        tracing::warn!(%run, error = why, "the queue did not take a wake-up; a sweep will find the run");
     }
 }

@@ -246,7 +246,7 @@ impl Runs {
         let Err(fault) = self.show_standing(run, (RunStatus::Failed, error)).await else {
             return Ok(true);
         };
-        tracing::warn!(%run, %fault, "that the run failed is not shown");
+        tracing::warn!(%run, error = %fault, "that the run failed is not shown");
         Ok(!fault.is_transient())
     }
 
@@ -290,7 +290,7 @@ impl Runs {
             self.release_published((&lease, &head), &letter, confirmed).await?;
         }
         published?;
-        tracing::info!(letter = letter.id, "dead letter delivered late");
+        tracing::info!(dead_letter = letter.id, "dead letter delivered late");
         Ok(true)
     }
 

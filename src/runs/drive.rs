@@ -12,6 +12,7 @@ use tracing::Span;
 use super::{
     Outcome, Request, Runs, Slots, Source, UnsettledRun, WorkResult,
     admit::{AdmitError, Admitted, ExecutedBy},
+    metrics,
 };
 use crate::{
     base::{Fault, Result},
@@ -199,6 +200,7 @@ impl Runs {
         for head in self.store().list(&filter).await? {
             if head.status != RunStatus::Cancelled {
                 self.runtime.cancel(&head.id, "an event on its subject").await?;
+                metrics::ended(&head, RunStatus::Cancelled, self.now());
             }
             self.show_logged(&head.id, (RunStatus::Cancelled, "")).await;
         }
@@ -313,11 +315,15 @@ impl Runs {
             Err(fault) => return unloadable(fault, lease, head),
         };
         Ok(match execution.stop().clone() {
-            Stop::Completed => Outcome::Done.into(),
+            Stop::Completed => {
+                metrics::ended(&head, RunStatus::Completed, self.now());
+                Outcome::Done.into()
+            }
             // Somebody claimed it to reopen it and died before saying so in its log. Its head says
             // again how it ended; what the message asks for is found out from there.
             Stop::Ended => Outcome::Early { left: Duration::ZERO }.into(),
             Stop::Waiting(_) => {
+                metrics::came_to(&head.workflow, RunStatus::Parked);
                 self.show_logged(&head.id, (RunStatus::Parked, "an answer or a time")).await;
                 Outcome::Parked.into()
             }

@@ -134,7 +134,7 @@ impl Runs {
             _ => Ok(()),
         };
         if let Err(stop) = settled {
-            tracing::warn!(?stop, "the failure could not be recorded");
+            tracing::warn!(error = %stop, "the failure could not be recorded");
         }
         let (state, timings) = (execution.state(), execution.timings());
         Driven { run, stop, state, timings, recorded: None }

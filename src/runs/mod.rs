@@ -47,7 +47,7 @@ pub use self::{
     error::Error,
     foreground::{Driven, Opened},
     list::{Pages, RunQuery},
-    metrics::describe as describe_metrics,
+    metrics::{describe as describe_metrics, describe_accepting},
     notifier::{Notifier, Settled},
     outcome::{Outcome, Request, Source, UnsettledRun, WorkResult},
     pauses::{Pause, Paused},
@@ -217,7 +217,7 @@ impl Runs {
     /// The same where nothing depends on it.
     async fn show_logged(&self, run: &RunId, stands: (RunStatus, &str)) {
         if let Err(fault) = self.show_standing(run, stands).await {
-            tracing::warn!(%run, status = %stands.0, %fault, "where the run stands is not shown");
+            tracing::warn!(%run, status = %stands.0, error = %fault, "where the run stands is not shown");
         }
     }
 

@@ -80,12 +80,18 @@ fn names(about: &str, repository: &str) -> bool {
     })
 }
 
+impl std::fmt::Display for Paused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Workflow(name) => write!(f, "workflow {name}"),
+            Self::Repository(name) => write!(f, "repository {name}"),
+        }
+    }
+}
+
 impl std::fmt::Display for Pause {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.paused {
-            Paused::Workflow(name) => write!(f, "workflow {name} is paused")?,
-            Paused::Repository(name) => write!(f, "repository {name} is paused")?,
-        }
+        write!(f, "{} is paused", self.paused)?;
         self.reason.as_ref().map_or(Ok(()), |reason| write!(f, ": {reason}"))
     }
 }
@@ -167,7 +173,7 @@ impl Runs {
             pauses.push(pause.clone());
         };
         self.kept_pauses()?.change(put).await?;
-        tracing::info!(%pause, "paused");
+        tracing::info!(paused = %pause.paused, reason = pause.reason, "paused");
         Ok(pause)
     }
 
@@ -181,7 +187,7 @@ impl Runs {
         if !self.kept_pauses()?.change(remove).await? {
             return Err(Error::NotFound("that is not paused".to_owned()));
         }
-        tracing::info!(?paused, "no longer paused");
+        tracing::info!(%paused, "no longer paused");
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::{Runs, UnsettledRun};
+use super::{Runs, UnsettledRun, metrics};
 use crate::{
     base::{Fault, Result},
     graph::{
@@ -104,6 +104,7 @@ impl Runs {
                 let origin = (execution.started_at(), execution.envelope().unwrap_or(message));
                 let letter = self.letter_of(&head, counted, (failure, reason), origin);
                 execution.fail(failure, Some(letter.clone())).await.map_err(lost)?;
+                metrics::ended(&head, RunStatus::Failed, self.now());
                 if !self.publish_dead_letter(&letter).await? {
                     // A sweep shows it, and confirms.
                     return Ok(());
@@ -115,8 +116,8 @@ impl Runs {
                 let how = ClaimHow { early: true, reopen: false };
                 match self.runtime.claim(&head.id, how).await? {
                     Claimed::Yours(lease, head) => (lease, head),
-                    other => {
-                        tracing::info!(run = %head.id, ?other, "not failed: another has it");
+                    _ => {
+                        tracing::info!(run = %head.id, "not failed: another has it");
                         return Ok(());
                     }
                 }
@@ -136,6 +137,7 @@ impl Runs {
             ..unchanged(&head)
         };
         self.runtime.note((&lease, &head), &metas, change, Some(letter.clone()), false).await?;
+        metrics::ended(&head, RunStatus::Failed, self.now());
         self.publish_dead_letter(&letter).await.map(drop)
     }
 }

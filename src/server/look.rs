@@ -1,6 +1,10 @@
-//! A look at the server's address from outside, for `verdict doctor`.
+//! A look at the server's address from outside, for `verdict doctor` and `verdict health`.
 
-use std::{io, net::SocketAddr, time::Duration};
+use std::{
+    io,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    time::Duration,
+};
 
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -36,6 +40,18 @@ pub async fn look(options: &ServerOptions) -> Result<Found, ServerError> {
         }
         Err(error) => Err(error),
     }
+}
+
+/// Where a server like this answers that was told to listen here; `None` when none does. One that
+/// listens on every address is asked on the loopback address.
+pub async fn health(listen: SocketAddr) -> Option<SocketAddr> {
+    let ip = match listen.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    let address = SocketAddr::new(ip, listen.port());
+    lives(address).await.then_some(address)
 }
 
 async fn lives(address: SocketAddr) -> bool {

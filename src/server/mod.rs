@@ -11,6 +11,7 @@ mod answer;
 mod api;
 mod connections;
 mod guard;
+mod latency;
 mod look;
 mod pages;
 mod readiness;
@@ -22,7 +23,7 @@ use axum::{
     Json, Router,
     extract::State,
     http::{StatusCode, header},
-    middleware::from_fn_with_state,
+    middleware::{from_fn, from_fn_with_state},
     routing::get,
 };
 use serde::{Deserialize, Serialize};
@@ -40,7 +41,8 @@ use crate::base::Secret;
 pub use self::{
     answer::Refusal,
     api::{Api, ApiState, ROUTES, Routes},
-    look::{Found, look},
+    latency::describe as describe_metrics,
+    look::{Found, health, look},
     readiness::{Readiness, Report},
     webhook::{Accepted, WebhookInbox, Webhooks},
 };
@@ -213,6 +215,7 @@ fn routes(parts: Parts, who: &Guard) -> Router {
         .merge(pages)
         .layer(CatchPanicLayer::custom(panicked))
         .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, REQUEST))
+        .layer(from_fn(latency::measured))
 }
 
 /// Prometheus's text format.

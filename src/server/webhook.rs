@@ -120,7 +120,7 @@ async fn take(State(webhooks): State<Webhooks>, request: Request) -> Result<Resp
             Ok((StatusCode::ACCEPTED, Json(json!({ "status": status }))).into_response())
         }
         Err(fault) => {
-            tracing::warn!(%fault, "an event could not be put on the queue");
+            tracing::warn!(error = %fault, "an event could not be put on the queue");
             let refusal = Refusal::new(StatusCode::SERVICE_UNAVAILABLE, fault.to_string());
             Err(refusal.with(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECONDS)))
         }

@@ -4,7 +4,9 @@
 
 use std::{sync::OnceLock, time::Duration};
 
+use metrics::{describe_gauge, gauge};
 use metrics_exporter_prometheus::{BuildError, PrometheusBuilder, PrometheusHandle};
+use metrics_process::Collector;
 
 /// The upper ends of every histogram's buckets, in seconds: from a wake-up at once to a message that
 /// waited through a night.
@@ -12,6 +14,8 @@ const BUCKETS: [f64; 16] = [
     0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 3_600.0,
     28_800.0,
 ];
+
+const BUILD_INFO: &str = "verdict_build_info";
 
 /// There are no metrics.
 #[derive(Debug, thiserror::Error)]
@@ -32,12 +36,20 @@ pub fn install() -> Result<Metrics, MetricsError> {
         return Ok(Metrics(handle.clone()));
     }
     let handle = PrometheusBuilder::new().set_buckets(&BUCKETS)?.install_recorder()?;
+    Collector::default().describe();
+    describe_gauge!(BUILD_INFO, "1; the labels say which build this is");
     Ok(Metrics(INSTALLED.get_or_init(|| handle).clone()))
 }
 
 impl Metrics {
-    /// Everything, in Prometheus's text format.
+    /// Says which build this is: its version, and what it was built with.
+    pub fn build(&self, version: &'static str, features: &str) {
+        gauge!(BUILD_INFO, "version" => version, "features" => features.to_owned()).set(1);
+    }
+
+    /// Everything, in Prometheus's text format, the process's own numbers as they are now.
     pub fn render(&self) -> String {
+        Collector::default().collect();
         self.0.render()
     }
 

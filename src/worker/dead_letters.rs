@@ -33,7 +33,7 @@ impl Worker {
     /// meanwhile: one sweep at a time.
     pub(super) async fn sweep_dead_letters(self, mut last: OwnedMutexGuard<Option<Reconciled>>) {
         if let Err(fault) = self.shared.runs.publish_unconfirmed(MAX_LETTERS_PER_SWEEP).await {
-            tracing::warn!(%fault, "delivering dead letters failed");
+            tracing::warn!(error = %fault, "delivering dead letters failed");
         }
         let dead = self.dead_depth().await;
         let every = jittered(self.shared.options.reconcile);
@@ -46,7 +46,7 @@ impl Worker {
             self.shared.replayed.store(false, Ordering::Relaxed);
             let began = Instant::now();
             if let Err(fault) = self.reconcile().await {
-                tracing::warn!(%fault, "reconciling dead letters failed");
+                tracing::warn!(error = %fault, "reconciling dead letters failed");
             }
             let dead = self.dead_depth().await;
             *last = Some(Reconciled { at: Instant::now(), took: began.elapsed(), dead });
@@ -114,7 +114,11 @@ impl Reconciliation<'_> {
         let letter = letter_about(&origin, reason, error, now);
         let letter = Letter { id: dead.id, confirmed: true, ..letter };
         metrics::dead_letter(reason);
-        tracing::error!(letter = letter.id, error = letter.error, "dead letter of the queue's own");
+        tracing::error!(
+            dead_letter = letter.id,
+            error = letter.error,
+            "dead letter of the queue's own"
+        );
         Ok(self.runs.store().put_letter(letter).await?)
     }
 }

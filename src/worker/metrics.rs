@@ -73,12 +73,7 @@ impl Drop for InFlight {
 
 /// The queue has taken note of what becomes of a message.
 pub(super) fn settled(outcome: &'static str, how: Settlement) {
-    let message = match how {
-        Settlement::Ack => "ack",
-        Settlement::Later(_) => "later",
-        Settlement::HandBack => "hand_back",
-    };
-    counter!(SETTLED, "outcome" => outcome, "message" => message).increment(1);
+    counter!(SETTLED, "outcome" => outcome, "message" => how.as_str()).increment(1);
 }
 
 /// The queue told how much is where.

@@ -259,7 +259,7 @@ impl Worker {
         self.shared.drive.control.drain.cancel();
         let all = async { while working.join_next().await.is_some() {} };
         if timeout(self.shared.options.grace, all).await.is_err() {
-            tracing::warn!(left = working.len(), "grace is over: what is left is cut short");
+            tracing::warn!(runs = working.len(), "grace is over: what is left is cut short");
             self.shared.drive.control.cancel.cancel();
             while working.join_next().await.is_some() {}
         }
@@ -287,7 +287,7 @@ impl Worker {
             .with_host(self.shared.host.get().cloned())
             .with_writes(self.shared.key_values.get().filter(|_| !self.shared.options.frugal));
         while let Err(why) = probe.check().await {
-            tracing::warn!(%why, "paused");
+            tracing::warn!(error = %why, "paused");
             self.shared.status.send_replace(Status::Paused(why));
             if stop.run_until_cancelled(sleep(jittered(wait))).await.is_none() {
                 return false;
@@ -300,7 +300,7 @@ impl Worker {
         if stop.run_until_cancelled(sleep(jittered(moment))).await.is_none() {
             return false;
         }
-        tracing::info!(paused = ?began.elapsed(), "taking messages again");
+        tracing::info!(paused_s = began.elapsed().as_secs_f64(), "taking messages again");
         metrics::paused(false);
         self.shared.status.send_replace(Status::Taking);
         true

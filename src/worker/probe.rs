@@ -92,7 +92,7 @@ impl Probe {
             let failed = store.as_ref().err().or(queue.as_ref().err()).cloned();
             if before.as_ref() != Some(&failed) {
                 match &failed {
-                    Some(why) => tracing::warn!(%why, "not ready to accept runs"),
+                    Some(why) => tracing::warn!(error = %why, "not ready to accept runs"),
                     None => tracing::info!("ready to accept runs"),
                 }
             }

@@ -112,7 +112,7 @@ impl Worker {
         self.shared.counts.add(result.outcome.as_str());
         let why = result.error.clone();
         if let Err(fault) = self.carry_out(result, &action, origin).await {
-            tracing::warn!(%fault, "an outcome could not be recorded; the message goes back");
+            tracing::warn!(error = %fault, "an outcome could not be recorded; the message goes back");
             self.pause(&fault.message);
             return Settlement::HandBack;
         }
@@ -184,13 +184,19 @@ async fn keep(delivery: Delivery) {
 
 fn log(result: &WorkResult, action: &Action, message: Settlement) {
     let (outcome, error) = (result.outcome.as_str(), &result.error);
-    let run = result.run.as_ref().map(UnsettledRun::id).map(ToString::to_string);
-    let run = run.unwrap_or_default();
+    let run = result.run.as_ref().map(|run| UnsettledRun::id(run).as_str());
+    let settlement = message.as_str();
+    let wait_s = match message {
+        Settlement::Later(wait) => Some(wait.as_secs_f64()),
+        Settlement::Ack | Settlement::HandBack => None,
+    };
     match action {
-        Action::GiveUp(reason) => tracing::error!(outcome, run, error, ?reason, "given up"),
-        _ if !error.is_empty() => {
-            tracing::warn!(outcome, run, error, how = ?message, "put off");
+        Action::GiveUp(reason) => {
+            tracing::error!(outcome, run, error, reason = reason.as_str(), "given up");
         }
-        _ => tracing::info!(outcome, how = ?message, "settled"),
+        _ if !error.is_empty() => {
+            tracing::warn!(outcome, run, error, settlement, wait_s, "put off");
+        }
+        _ => tracing::info!(outcome, run, settlement, wait_s, "settled"),
     }
 }

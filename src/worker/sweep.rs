@@ -61,7 +61,9 @@ impl KeyValues {
             match store.sweep().await {
                 Ok(0) => {}
                 Ok(values) => tracing::debug!(values, "removed expired key-value entries"),
-                Err(fault) => tracing::warn!(%fault, "removing expired key-value entries failed"),
+                Err(fault) => {
+                    tracing::warn!(error = %fault, "removing expired key-value entries failed")
+                }
             }
         })
     }
@@ -140,7 +142,11 @@ impl Worker {
             }
         }
         if gone > 0 {
-            tracing::info!(runs = gone, retention = ?age, "removed runs that outlived their retention");
+            tracing::info!(
+                runs = gone,
+                retention_s = age.as_secs(),
+                "removed runs that outlived their retention"
+            );
         }
     }
 

@@ -24,8 +24,10 @@ pub fn check(rules: &Ruleset, file: &RuleFile) -> (usize, Vec<Wrong>) {
     let mut wrong = Vec::new();
     for language in &file.languages {
         let Ok(Some(lang)) = Lang::named(language) else { continue };
-        let path =
-            file.files.first().map_or_else(|| lang.file_name().to_owned(), |glob| like(glob));
+        let path = file
+            .files
+            .first()
+            .map_or_else(|| lang.file_name().to_owned(), |glob| like(glob, lang.file_name()));
         let valid = file.valid.iter().map(|example| (example, 0));
         for (example, expected) in valid.chain(file.invalid.iter().map(|example| (example, 1))) {
             tried += 1;
@@ -51,7 +53,8 @@ fn count(rules: &Ruleset, id: &str, path: &str, text: &str) -> usize {
     rules.matches(source, &Lines::new(&text)).iter().filter(|f| f.rule == id).count()
 }
 
-/// A path that a simple glob matches.
-fn like(glob: &str) -> String {
-    glob.replace("**/", "").replace('*', "a")
+/// A path that a simple glob matches, of a file of this name where the glob names only folders.
+fn like(glob: &str, name: &str) -> String {
+    let (folders, name) = glob.strip_suffix("**").map_or((glob, ""), |folders| (folders, name));
+    folders.replace("**/", "").replace('*', "a") + name
 }

@@ -8,7 +8,7 @@
 //! | `FirestoreStore` (feature `firestore`) | any number of machines | the loss of a machine, or of a zone |
 //!
 //! [`Sealed`] is a layer before any of them: what runs hold is encrypted on its way in. So are the
-//! values of the key-value store, by [`SealedKeyValues`].
+//! values of the key-value store, by [`SealedKeyValues`]. [`Timed`] is another, which measures each operation.
 //!
 //! What the port promises is decided in one place (`rules`, plain functions over heads), so that
 //! the stores cannot drift apart; what is left to each is to make it one atomic step. The suite in
@@ -24,6 +24,7 @@ mod pack;
 mod postgres;
 mod sealed;
 mod sqlite;
+mod timed;
 mod waves;
 
 #[cfg(feature = "firestore")]
@@ -32,4 +33,5 @@ pub use self::firestore::{FirestoreStore, Options as FirestoreOptions, Usage as 
 pub use postgres::PostgresStore;
 pub use sealed::{KeyRing, Sealed, SealedKeyValues};
 pub use sqlite::SqliteStore;
+pub use timed::{Timed, describe_metrics};
 pub use verdict_graph::Memory;

@@ -46,6 +46,22 @@ pub enum Stop {
     Crashed,
 }
 
+impl Stop {
+    /// Its word, for logs and metrics.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::Failed(_) => "failed",
+            Self::Waiting(_) => "waiting",
+            Self::Drained => "drained",
+            Self::Fenced => "fenced",
+            Self::StoreLost(_) => "store_lost",
+            Self::Ended => "ended",
+            Self::Crashed => "crashed",
+        }
+    }
+}
+
 impl fmt::Display for Stop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

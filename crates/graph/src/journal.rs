@@ -171,7 +171,7 @@ impl Journal {
                 Ok(())
             }
             Err(StoreError::Unavailable(why)) if self.written.elapsed() < self.ttl => {
-                tracing::warn!(run = %self.lease.run, %why, "renewing the lease failed");
+                tracing::warn!(run = %self.lease.run, error = %why, "renewing the lease failed");
                 // Try again soon, but not at once.
                 self.written = self.written.max(Instant::now() - self.ttl / 3 + self.ttl / 20);
                 Ok(())
@@ -238,7 +238,7 @@ impl Journal {
                     return Ok(());
                 }
                 Err(StoreError::Unavailable(why)) if self.written.elapsed() < self.ttl => {
-                    tracing::warn!(run = %self.lease.run, %why, "the store did not answer; again");
+                    tracing::warn!(run = %self.lease.run, error = %why, "the store did not answer; again");
                     sleep(waits.next().unwrap_or(Duration::from_secs(5))).await;
                 }
                 Err(other) => return Err(other),

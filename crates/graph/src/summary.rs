@@ -66,11 +66,15 @@ pub(super) fn log<S: State>(
     let (run, workflow) = (&info.id, &info.workflow);
     match stop {
         Stop::Completed => {
+            let duration_s = active.as_secs_f64();
             let timings = Timings::of(machine, active).line();
-            tracing::info!(%run, %workflow, %timings, "run completed");
+            tracing::info!(%run, %workflow, duration_s, timings, "run completed");
         }
         // Logged by whoever settles it.
         Stop::Failed(_) => {}
-        other => tracing::info!(%run, %workflow, stop = ?other, "execution ended"),
+        Stop::StoreLost(error) => {
+            tracing::info!(%run, %workflow, stop = stop.as_str(), %error, "execution ended");
+        }
+        _ => tracing::info!(%run, %workflow, stop = stop.as_str(), "execution ended"),
     }
 }

@@ -160,7 +160,7 @@ fn announce<S: State, D>(
 ) {
     let Err(NodeError::Fault(fault)) = result else { return };
     let run = context.run();
-    tracing::info!(run = %run.id, node = %context.node(), attempt, %fault, ?wait, "node retried");
+    tracing::info!(run = %run.id, node = %context.node(), attempt, error = %fault, wait_s = wait.as_secs_f64(), "node retried");
     context.shared.events.emit(|| RunEvent::NodeRetried {
         step: context.step(),
         node: context.node().clone(),

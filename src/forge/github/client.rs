@@ -366,7 +366,8 @@ pub(super) fn classified(call: &str, answer: Answer) -> Result<Answer> {
     let shown = &answer.body[..answer.body.len().min(LOGGED_BYTES)];
     let shown = String::from_utf8_lossy(shown);
     let status = answer.status;
-    tracing::warn!(call, status, body = %shown, "GitHub refused");
+    let error = Some(&*shown).filter(|shown| !shown.is_empty());
+    tracing::warn!(call, http_status = status, error, "GitHub refused");
     let said: Option<Value> = serde_json::from_slice(&answer.body).ok();
     let said = said.as_ref().and_then(|body| body["message"].as_str()).unwrap_or("no message");
     let message = format!("{call}: GitHub answered {status}: {said}");

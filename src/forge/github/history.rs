@@ -258,7 +258,7 @@ async fn resolve(of: &Publishing<'_>, thread: &Thread) -> Result<bool> {
     match of.github.client.graphql(&of.access, RESOLVE, variables, true).await {
         Ok(_) => Ok(true),
         Err(Fault { kind: crate::base::FaultKind::Permanent, message, .. }) => {
-            tracing::debug!(message, "threads of what was fixed stay open");
+            tracing::debug!(error = message, "threads of what was fixed stay open");
             Ok(false)
         }
         Err(fault) => Err(fault),

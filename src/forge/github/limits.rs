@@ -105,7 +105,7 @@ impl Pauses {
         let value = value.map_err(|error| Fault::permanent(error.to_string()))?;
         self.0.put(SPACE, account, value, wait + MEMORY).await?;
         metrics::counter!("verdict_github_limits_total").increment(1);
-        tracing::warn!(account, wait_s = wait.as_secs(), "GitHub limits requests; pausing");
+        tracing::warn!(account, wait_s = wait.as_secs_f64(), "GitHub limits requests; pausing");
         Ok(fault(wait))
     }
 }

@@ -94,7 +94,7 @@ impl PublishingRight {
     /// Gives it back. What is not given back ends by itself.
     pub(super) async fn release(self) {
         if let Err(fault) = self.set(Duration::ZERO).await {
-            tracing::debug!(%fault, subject = self.subject, "the right to publish ends by itself");
+            tracing::debug!(error = %fault, subject = self.subject, "the right to publish ends by itself");
         }
     }
 

@@ -155,7 +155,7 @@ impl Publishing<'_> {
             Ok(url) => Ok(Published::At(url)),
             Err(fault) if fault.kind == FaultKind::Permanent && !comments.is_empty() => {
                 // One comment that GitHub does not take refuses them all, and is not named.
-                tracing::warn!(%fault, "the review goes into its body, without comments on lines");
+                tracing::warn!(error = %fault, "the review goes into its body, without comments on lines");
                 let marker = compose::review_marker(&self.subject, &self.review.target.head);
                 let opening = format!("{marker}{}", self.review.opening);
                 let all: Vec<_> = self.review.comments.iter().collect();
@@ -202,7 +202,7 @@ impl Publishing<'_> {
             match self.create(&addition, &comments).await {
                 // The findings are in the check run, and the review says how many there are.
                 Err(fault) if fault.kind == FaultKind::Permanent => {
-                    tracing::warn!(%fault, "findings that came later have no comments on lines");
+                    tracing::warn!(error = %fault, "findings that came later have no comments on lines");
                 }
                 created => created.map(drop)?,
             }

@@ -21,7 +21,7 @@ pub(super) async fn publish(of: &Publishing<'_>, elsewhere: &[&Comment]) -> Resu
     match write(of, &body).await {
         Ok(url) => Ok(Some(url)),
         Err(fault) if fault.kind == FaultKind::Permanent => {
-            tracing::warn!(%fault, "there is no summary: the review says everything itself");
+            tracing::warn!(error = %fault, "there is no summary: the review says everything itself");
             Ok(None)
         }
         // It may be there all the same, or land a moment later.

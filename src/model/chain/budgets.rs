@@ -94,7 +94,7 @@ impl Budgets {
                     self.add_to(&sum, paid).await;
                 }
             }
-            Err(fault) => tracing::warn!(%fault, "what a model cost could not be counted"),
+            Err(fault) => tracing::warn!(error = %fault, "what a model cost could not be counted"),
         }
     }
 
@@ -127,13 +127,13 @@ impl Budgets {
                 Ok(true) => return,
                 Ok(false) => {}
                 Err(fault) => {
-                    tracing::warn!(%fault, sum = sum.key, "what a model cost could not be counted");
+                    tracing::warn!(error = %fault, budget = sum.key, "what a model cost could not be counted");
                     return;
                 }
             }
         }
         tracing::warn!(
-            sum = sum.key,
+            budget = sum.key,
             "what a model cost could not be counted: too many count at once"
         );
     }

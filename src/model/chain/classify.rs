@@ -71,7 +71,7 @@ fn refused(model: &str, status: u16, body: &str, headers: &http::HeaderMap) -> M
         _ => "",
     };
     let error =
-        ModelError::new(kind, format!("{model} answered {status} ({}){advice}", kind.word()));
+        ModelError::new(kind, format!("{model} answered {status} ({}){advice}", kind.words()));
     match retry_after(headers) {
         Some(wait) if kind.is_worth_retrying() => error.after(wait),
         _ => error,
@@ -127,7 +127,7 @@ fn in_stream(model: &str, body: &Value) -> ModelError {
     } else {
         FailureKind::Unavailable
     };
-    ModelError::new(kind, format!("{model} ended its answer with an error ({})", kind.word()))
+    ModelError::new(kind, format!("{model} ended its answer with an error ({})", kind.words()))
 }
 
 /// The wait a server asks for: milliseconds, seconds, or a date.

@@ -46,7 +46,7 @@ impl Place {
     pub(super) async fn leave(self) {
         let left = self.store.put(PLACES, &self.key, Bytes::new(), Duration::ZERO).await;
         if let Err(fault) = left {
-            tracing::debug!(%fault, "a call's place stays taken until it expires");
+            tracing::debug!(error = %fault, "a call's place stays taken until it expires");
         }
     }
 }

@@ -194,7 +194,7 @@ impl Session {
 /// Counts and tells that something broken works again.
 pub(super) fn recovered(what: &'static str) {
     metrics::counter!("verdict_queue_reconnects_total", "queue" => "amqp").increment(1);
-    tracing::info!(what, "RabbitMQ is back");
+    tracing::info!(connection = what, "RabbitMQ is back");
 }
 
 async fn make(place: &Place, topology: &Topology, role: Role) -> Result<Live, Fault> {
@@ -211,7 +211,7 @@ async fn make(place: &Place, topology: &Topology, role: Role) -> Result<Live, Fa
         while let Some(event) = events.next().await {
             match event {
                 Event::ConnectionBlocked(why) => {
-                    tracing::warn!(why, "RabbitMQ takes nothing from publishers");
+                    tracing::warn!(error = why, "RabbitMQ takes nothing from publishers");
                     tell.send_replace(Some(why));
                 }
                 Event::ConnectionUnblocked => {

@@ -108,7 +108,7 @@ impl Visit<'_> {
             }
             if self.kept.len() >= MAX_LETTERS_PER_VISIT {
                 tracing::warn!(
-                    shown = MAX_LETTERS_PER_VISIT,
+                    dead_letters = MAX_LETTERS_PER_VISIT,
                     "there may be more dead letters than one visit shows"
                 );
                 return Ok(Ended::Enough);

@@ -148,7 +148,7 @@ impl From<Error> for Refusal {
                     .with(header::RETRY_AFTER, HeaderValue::from(seconds))
             }
             Error::Broken(_) => {
-                tracing::error!(why, "the store refused a request");
+                tracing::error!(error = why, "the store refused a request");
                 Self::new(StatusCode::INTERNAL_SERVER_ERROR, why)
             }
         }

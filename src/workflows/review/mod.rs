@@ -165,7 +165,7 @@ pub fn graph(
         let started = Standing::Started(waits_for);
         if let Err(fault) = publish::show(&ctx.deps().forges, ctx.run(), target, &started).await {
             // A review is not lost because nobody was told that it began.
-            tracing::warn!(run = %ctx.run().id, %fault, "that the review began is not shown");
+            tracing::warn!(run = %ctx.run().id, error = %fault, "that the review began is not shown");
         }
         let work = ingest(ctx.deps(), agents, ctx.state());
         let change = counted(&ctx, Work::Reading, work).await?;

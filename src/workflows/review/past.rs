@@ -30,7 +30,7 @@ impl Past {
     pub async fn of(deps: &ReviewDeps, target: &Target) -> Result<Self> {
         let history = match deps.forges.publisher(target)?.history(target).await {
             Err(fault) if !fault.is_transient() => {
-                tracing::warn!(%fault, "what was said before cannot be read");
+                tracing::warn!(error = %fault, "what was said before cannot be read");
                 History::default()
             }
             history => history?,
@@ -41,7 +41,7 @@ impl Past {
             Ok(changed) => Some(changed),
             Err(fault) => {
                 // A force-push took the commit away.
-                tracing::info!(%fault, "what changed since the last review cannot be found out");
+                tracing::info!(error = %fault, "what changed since the last review cannot be found out");
                 None
             }
         };

@@ -32,8 +32,7 @@ pub(super) fn handle(ctx: &Ctx) -> Result<Vec<WritingError>> {
     };
     let run = &ctx.run().id;
     for WritingError { node, role_id, kind, message } in &errors {
-        let kind = kind.words();
-        tracing::warn!(%run, node, agent = role_id, kind, error = message, "writing failed in part");
+        tracing::warn!(%run, node, agent = role_id.as_deref(), kind = kind.word(), error = message, "writing failed in part");
     }
     let usable = matches!(node, EXECUTOR | SYNTHESIZER) && state.completed().next().is_some();
     if usable { Ok(errors) } else { Err(nothing_left(last)) }

@@ -54,7 +54,7 @@ pub(super) async fn analyze(ctx: &Ctx) -> Result<RoleAnalysis> {
     let (run, words) = (&ctx.run().id, request.split_whitespace().count());
     let ambiguous = selected.is_ambiguous;
     // The request itself may be anybody's secret: the run has it.
-    tracing::warn!(%run, ambiguous, found, words, "ambiguous request: the default roles write");
+    tracing::warn!(%run, ambiguous, roles = found, words, "ambiguous request: the default roles write");
     let reasoning = "The request asks for no particular roles, so general ones write.".to_owned();
     let identified_roles = default_roles().into_iter().take(max).collect();
     Ok(RoleAnalysis { identified_roles, reasoning, is_default: true })

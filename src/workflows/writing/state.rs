@@ -93,6 +93,14 @@ impl OutputStatus {
         if fault.kind == FaultKind::Timeout { Self::TimedOut } else { Self::Failed }
     }
 
+    /// Its word, for logs.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::TimedOut => "timed_out",
+            other => other.words(),
+        }
+    }
+
     /// For people.
     pub(super) fn words(self) -> &'static str {
         match self {

@@ -3,6 +3,7 @@
 
 mod action;
 mod away;
+mod backup;
 mod deleting;
 mod listing;
 mod messages;

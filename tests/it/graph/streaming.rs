@@ -231,7 +231,7 @@ async fn transitions_are_logged_if_wanted_and_redacted() {
     DEBUG verdict::transitions: run=RUN step=3 node=judge index=0 update={"Word":"judge"}
     "#);
     let text = logged("info", &graph).await;
-    insta::assert_snapshot!(text, @"INFO verdict_graph::summary: run completed run=RUN workflow=words timings=1500.0 ms · a 0.0 · b 1500.0 · c 0.0 · ingest 0.0 · judge 0.0");
+    insta::assert_snapshot!(text, @r#"INFO verdict_graph::summary: run completed run=RUN workflow=words duration_s=1.5 timings="1500.0 ms · a 0.0 · b 1500.0 · c 0.0 · ingest 0.0 · judge 0.0""#);
 }
 
 /// E14: the metadata of a run are those of all its executions, as any process can read them.

@@ -3,13 +3,16 @@
 //!
 //! The reader works on tokens, so it sees paths inside macro calls and none in strings or comments.
 //! Laid out: `table` (the rules themselves) · `paths` (paths in a file, resolved) · `arrows` (the
-//! import rule) · `habits` (the rest) · `checker` (tests of the checker on small sources).
+//! import rule) · `telemetry` (what logs and metrics are
+//! called) · `docs` (what the docs name) · `habits` (the rest) · `checker` (tests of the checker on small sources).
 
 mod arrows;
 mod checker;
+mod docs;
 mod habits;
 mod paths;
 mod table;
+mod telemetry;
 
 use std::{fs, path::Path};
 

@@ -17,6 +17,21 @@ fn run(machine: &Machine, args: &[&str]) -> (String, String, Option<i32>) {
     (done.stdout, done.stderr, done.code)
 }
 
+/// The rule that docs/rules.md shows keeps its own examples.
+#[test]
+fn the_rule_of_the_docs_works() {
+    let docs = include_str!("../../../docs/rules.md");
+    let (_, rule) = docs.split_once("```yaml\nid: no-print").unwrap();
+    let rule = format!("id: no-print{}", rule.split("```").next().unwrap());
+    let machine = Machine::new();
+    own(&machine, "no-print.yml", &rule);
+    let (tried, said, code) = run(&machine, &["rules", "test", "no-print"]);
+    assert_eq!(
+        (tried.as_str(), said.as_str(), code),
+        ("1 rules, 2 examples, 0 wrong\n", "", Some(0))
+    );
+}
+
 #[test]
 fn rules_are_listed_explained_and_tried() {
     let machine = Machine::new();

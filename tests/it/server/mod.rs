@@ -7,6 +7,8 @@ mod events;
 mod guard;
 pub mod host;
 mod listing;
+mod managed;
+mod observed;
 mod openapi;
 mod operating;
 mod pages;

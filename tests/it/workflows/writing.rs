@@ -225,7 +225,7 @@ async fn a_writer_over_its_time_is_missing_from_the_answer() {
         "all of it\n\n---\n\nMissing from this text: The educator (timed out)."
     );
     assert_eq!(output.missing.len(), 1);
-    assert!(log.contains(r#"agent="educator" kind="timed out""#), "{log}");
+    assert!(log.contains(r#"agent="educator" kind="timed_out""#), "{log}");
     let once = "dynamic_agent_executor error_handler synthesizer output_formatter";
     assert!(way(&ended).ends_with(once), "{}", way(&ended));
 }

@@ -22,6 +22,15 @@ pub(super) enum Failure {
     Refused(String),
 }
 
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stale => f.write_str("it was changed by somebody else"),
+            Self::Unknown(why) | Self::Denied(why) | Self::Refused(why) => f.write_str(why),
+        }
+    }
+}
+
 impl Failure {
     /// What an answer to a read means.
     pub(super) fn of_read(place: &str, status: &Status) -> Self {

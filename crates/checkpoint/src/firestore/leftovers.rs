@@ -67,7 +67,7 @@ pub(super) async fn try_remove(client: &Client, note: &str) {
         }
     };
     if let Err(why) = remove.await {
-        tracing::debug!(?why, note, "what is left over in Firestore stays for a while");
+        tracing::debug!(error = %why, note, "what is left over in Firestore stays for a while");
     }
 }
 

@@ -148,7 +148,7 @@ impl FirestoreStore {
             *tidied = Some(Instant::now());
         }
         if let Err(why) = leftovers::sweep(&self.client).await {
-            tracing::debug!(?why, "looking for what is left over in Firestore failed");
+            tracing::debug!(error = %why, "looking for what is left over in Firestore failed");
         }
     }
 

@@ -20,6 +20,7 @@ use crate::{
     event::RunEvent,
     faults::Injected,
     journal::Journal,
+    meter,
     node::OnError,
     pulse::Pulse,
     record::{Body, Meta},
@@ -267,6 +268,7 @@ impl<S: State, D: std::marker::Send + Sync + 'static> Execution<S, D> {
             (Some(fault), None) => self.instead(&task, fault),
             (_, command) => (command, false),
         };
+        meter::task_ended(&self.info.workflow, self.path.name(&name), took, fault.is_some());
         let us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         self.tell_task(step, &name, (index, attempts, us), command.as_ref(), fault.as_ref());
         let by = self.signature.take();

@@ -43,7 +43,7 @@ impl Memo {
             self.store.put(SPACE, key, bytes.into(), self.ttl).await
         };
         if let Err(fault) = kept.await {
-            tracing::warn!(%fault, "a model's answer could not be kept for later reviews");
+            tracing::warn!(error = %fault, "a model's answer could not be kept for later reviews");
         }
     }
 }

@@ -114,7 +114,7 @@ pub(in crate::workflows::review) async fn refute(
     match timeout(JUDGE_TIMEOUT, Box::pin(asked)).await {
         Ok(Ok(())) => {}
         Ok(Err(fault)) => {
-            tracing::warn!(%fault, "no model checks the findings; they stay as found")
+            tracing::warn!(error = %fault, "no model checks the findings; they stay as found")
         }
         Err(_) => tracing::warn!("no model checks the findings in time; they stay as found"),
     }

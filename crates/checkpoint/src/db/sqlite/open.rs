@@ -96,8 +96,8 @@ async fn catch_up(conn: &mut SqliteConnection, clock: &Clock, path: &Path) {
     let written: Option<i64> = sqlx::query_scalar(LATEST).fetch_one(conn).await.unwrap_or_default();
     let behind = written.map(|at| clock.catch_up(Timestamp(at))).unwrap_or_default();
     if behind > SMALL_STEP {
-        let (path, behind) = (path.display(), humantime::format_duration(behind));
-        tracing::warn!(%path, %behind, "the clock is behind the times in the database, and goes on from those");
+        let (path, behind_s) = (path.display(), behind.as_secs_f64());
+        tracing::warn!(%path, behind_s, "the clock is behind the times in the database, and goes on from those");
     }
 }
 
