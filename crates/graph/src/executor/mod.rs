@@ -20,6 +20,7 @@ use super::{
     control::{Control, Stop},
     ended::EndedExecution,
     event::{Events, RunEvent},
+    external::AwaitedEvent,
     faults::Faults,
     graph::Graph,
     journal::{Flushed, Journal},
@@ -152,7 +153,7 @@ impl<S: State, D: Send + Sync + 'static> Execution<S, D> {
                 && let Some(node) = self.gate()
             {
                 let name = after(&node);
-                self.interrupt(None, node, name, raw_null()).await?;
+                self.interrupt((None, node, name), raw_null(), None).await?;
                 continue;
             }
             match todo {
@@ -161,8 +162,8 @@ impl<S: State, D: Send + Sync + 'static> Execution<S, D> {
                     self.flush().await?;
                     return Ok(Stop::Failed(failure));
                 }
-                Todo::Wait(until) => {
-                    if let Some(stop) = self.pause(until).await? {
+                Todo::Wait(_) => {
+                    if let Some(stop) = self.pause().await? {
                         return Ok(stop);
                     }
                 }
@@ -322,10 +323,9 @@ impl<S: State, D: Send + Sync + 'static> Execution<S, D> {
 
     async fn interrupt(
         &mut self,
-        index: Option<u32>,
-        node: Arc<str>,
-        name: String,
+        (index, node, name): (Option<u32>, Arc<str>, String),
         request: Arc<RawValue>,
+        event: Option<AwaitedEvent>,
     ) -> Halt<()> {
         let mut id = self.machine.interrupt_id(index, &name);
         if let Some(link) = &self.link {
@@ -340,7 +340,7 @@ impl<S: State, D: Send + Sync + 'static> Execution<S, D> {
         if let Some(journal) = &mut self.journal {
             journal.ask(id.clone());
         }
-        let meta = Meta::Interrupted { id, step, node, index, name };
+        let meta = Meta::Interrupted { id, step, node, index, name, event };
         self.record(meta, Body::Value(request)).await
     }
 }
@@ -357,6 +357,12 @@ fn refuses(answer: &RawValue) -> bool {
 /// The name of the gate behind a node.
 fn after(node: &str) -> String {
     format!("after:{node}")
+}
+
+/// What a wait for an event asks, for people.
+fn raw(event: &AwaitedEvent) -> Arc<RawValue> {
+    let request = serde_json::json!({ "event": event.key, "until": event.until.to_string() });
+    serde_json::value::to_raw_value(&request).map_or_else(|_| raw_null(), Into::into)
 }
 
 fn raw_null() -> Arc<RawValue> {

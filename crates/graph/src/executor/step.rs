@@ -11,13 +11,14 @@ use tokio::{
 use super::{
     Execution, Halt, Stop,
     inside::{FromInside, Link, Nest},
-    raw_null, refuses,
+    raw, raw_null, refuses,
 };
 use crate::{
     base::Fault,
     command::{Command, Dispatch, NodeError, Suspension},
     context::{Context, Step},
     event::RunEvent,
+    external::AwaitedEvent,
     faults::Injected,
     journal::Journal,
     node::OnError,
@@ -190,7 +191,8 @@ impl<S: State, D: std::marker::Send + Sync + 'static> Execution<S, D> {
         match self.machine.answer(step, Some(index), "before") {
             None => {
                 let request = raw_null();
-                self.interrupt(Some(index), name.clone(), "before".to_owned(), request).await?;
+                let gate = (Some(index), name.clone(), "before".to_owned());
+                self.interrupt(gate, request, None).await?;
                 Ok(false)
             }
             Some(answer) if refuses(answer) => {
@@ -248,7 +250,12 @@ impl<S: State, D: std::marker::Send + Sync + 'static> Execution<S, D> {
             },
             Err(NodeError::Fault(fault)) => (None, Some(fault)),
             Err(NodeError::Interrupt { name: asked, request }) => {
-                self.interrupt(Some(index), name, asked, request).await?;
+                self.interrupt((Some(index), name, asked), request, None).await?;
+                return Ok(false);
+            }
+            Err(NodeError::Event(event)) => {
+                let waits = (Some(index), name, AwaitedEvent::name(&event.key));
+                self.interrupt(waits, raw(&event), Some(event)).await?;
                 return Ok(false);
             }
             Err(NodeError::Suspended(Suspension { wait, answers })) => {
