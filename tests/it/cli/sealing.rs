@@ -5,8 +5,8 @@ use std::sync::Arc;
 use verdict::{
     checkpoint::{KeyRing, Sealed},
     graph::store::{
-        Append, EventStore, ExternalEvent, HeadChange, Hold, Letter, NewRun, Question, Resumed,
-        RunFilter, RunStatus, Store, StoredRecord, Waiting, WaitingFor,
+        Append, ExternalEvent, HeadChange, Hold, Letter, NewRun, Question, Resumed, RunFilter,
+        RunStatus, Store, StoredRecord, Waiting, WaitingFor,
     },
 };
 

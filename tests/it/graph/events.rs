@@ -7,8 +7,8 @@ use tokio::sync::Notify;
 use verdict::{
     base::Timestamp,
     graph::{
-        Awaited, Context, END, EventStore as _, Execute, ExternalEvent, Meta, NodeError,
-        ReopenFrom, RunId, RunStatus, Runtime, START as BEGIN, Stop, Target,
+        Awaited, Context, END, Execute, ExternalEvent, Meta, NodeError, ReopenFrom, RunId,
+        RunStatus, Runtime, START as BEGIN, Stop, Target,
         store::{Question, Resumed, RunFilter, Waiting, WaitingFor},
         testing::Faults,
     },

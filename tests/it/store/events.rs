@@ -52,11 +52,6 @@ pub async fn are_found_the_oldest_first(place: &Place) {
         received.push(id);
     }
     assert_eq!(found(place, "k", &received).await, None);
-    // Those of one moment are in the order of their ids.
-    for id in ["b", "c", "a"] {
-        put(place, event("at once", id, "{}")).await;
-    }
-    assert_eq!(found(place, "at once", &[]).await, Some(event("at once", "a", "{}")));
 }
 
 pub async fn waits_are_noted_once_and_dropped(place: &Place) {

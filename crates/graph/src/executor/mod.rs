@@ -332,10 +332,17 @@ impl<S: State, D: Send + Sync + 'static> Execution<S, D> {
             id.insert_str(0, link.prefix());
         }
         let (step, _) = self.machine.tasks();
-        self.events.emit(|| RunEvent::Interrupted {
-            id: id.clone(),
-            node: node.clone(),
-            request: redact(serde_json::from_str(request.get()).unwrap_or_default(), S::SENSITIVE),
+        self.events.emit(|| {
+            let (id, node) = (id.clone(), node.clone());
+            match &event {
+                Some(AwaitedEvent { key, until }) => {
+                    RunEvent::Parked { node, until: *until, reason: format!("event {key}") }
+                }
+                None => {
+                    let request = serde_json::from_str(request.get()).unwrap_or_default();
+                    RunEvent::Interrupted { id, node, request: redact(request, S::SENSITIVE) }
+                }
+            }
         });
         if let Some(journal) = &mut self.journal {
             journal.ask(id.clone());
@@ -357,12 +364,6 @@ fn refuses(answer: &RawValue) -> bool {
 /// The name of the gate behind a node.
 fn after(node: &str) -> String {
     format!("after:{node}")
-}
-
-/// What a wait for an event asks, for people.
-fn raw(event: &AwaitedEvent) -> Arc<RawValue> {
-    let request = serde_json::json!({ "event": event.key, "until": event.until.to_string() });
-    serde_json::value::to_raw_value(&request).map_or_else(|_| raw_null(), Into::into)
 }
 
 fn raw_null() -> Arc<RawValue> {

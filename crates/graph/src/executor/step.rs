@@ -11,7 +11,7 @@ use tokio::{
 use super::{
     Execution, Halt, Stop,
     inside::{FromInside, Link, Nest},
-    raw, raw_null, refuses,
+    raw_null, refuses,
 };
 use crate::{
     base::Fault,
@@ -255,7 +255,7 @@ impl<S: State, D: std::marker::Send + Sync + 'static> Execution<S, D> {
             }
             Err(NodeError::Event(event)) => {
                 let waits = (Some(index), name, AwaitedEvent::name(&event.key));
-                self.interrupt(waits, raw(&event), Some(event)).await?;
+                self.interrupt(waits, raw_null(), Some(event)).await?;
                 return Ok(false);
             }
             Err(NodeError::Suspended(Suspension { wait, answers })) => {

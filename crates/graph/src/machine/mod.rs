@@ -228,8 +228,8 @@ impl<S: State> RunMachine<S> {
                     "for an event"
                 }
                 Slot::Pending | Slot::Suspended(_) if self.asks_inside(index) => "for an answer",
+                Slot::Pending | Slot::Suspended(_) if self.awaits_inside(index) => "for an event",
                 Slot::Pending => "to run",
-                Slot::Suspended(None) if self.awaits_inside(index) => "for an event",
                 Slot::Interrupted(_) | Slot::Suspended(None) => "for an answer",
                 Slot::Parked { .. } | Slot::Suspended(Some(_)) => "for a time",
                 Slot::Failed(_) => "failed",
