@@ -37,6 +37,7 @@ pub fn message(bytes: &[u8]) {
             };
             assert_eq!(back, webhook);
         }
+        Ok(Decoded::Event(_)) => {}
         Ok(Decoded::Wake { run }) => {
             let Ok(Decoded::Wake { run: back }) = again(Decoded::wake_message(&run)) else {
                 panic!("a wake-up that was read cannot be sent: {run:?}")

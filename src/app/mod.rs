@@ -147,7 +147,8 @@ impl App {
         let workflows = workflows(&settings, &forges, model.as_ref(), &key_values);
         let workflows = workflows.map_err(|fault| AppError::new("workflows", fault))?;
         let runs = Runs::new(runtime, workflows, Arc::new(QueueNotifier::new(queue.clone())))
-            .with_key_values(key_values.clone());
+            .with_key_values(key_values.clone())
+            .with_event_retention(settings.store.event_retention);
         Ok(Self { settings, runs, key_values, queue, forges, github, model, files })
     }
 

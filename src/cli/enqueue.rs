@@ -82,6 +82,9 @@ async fn job_or_wake(args: &Args, body: Vec<u8>, app: &App) -> Result<(Message, 
     let mut job = match Decoded::of(&message) {
         Ok(Decoded::Job(job)) => job,
         Ok(Decoded::Wake { run }) => return Ok((traced(message), run)),
+        Ok(Decoded::Event(_)) => {
+            return Err(args.refuse("it is an event's: use `verdict events send`"));
+        }
         Ok(Decoded::Webhook(_)) => return Err(args.refuse("it is a webhook's: name its --event")),
         Err(why) => {
             let neither = |f: &Map<_, _>| !f.contains_key("workflow") && !f.contains_key("run");

@@ -9,6 +9,7 @@ mod dlq;
 mod doctor;
 mod enqueue;
 mod eval;
+mod events;
 mod examples;
 mod github;
 mod graph;
@@ -68,6 +69,9 @@ enum Command {
     /// Look at dead letters, and act on them.
     #[command(subcommand)]
     Dlq(dlq::Command),
+    /// Send events to the runs that wait for them.
+    #[command(subcommand)]
+    Events(events::Command),
     /// Put off a workflow or a repository, or list what is put off.
     Pause(pause::Args),
     /// Go on with a workflow or a repository.
@@ -273,6 +277,7 @@ async fn dispatch(command: Command, settings: Settings) -> Result<(), CliError> 
         Command::Run(args) => run::main(&args, &app).await,
         Command::Runs(command) => runs::main(&command, &app).await,
         Command::Dlq(command) => dlq::main(&command, &app).await,
+        Command::Events(command) => events::main(&command, &app).await,
         Command::Pause(args) => pause::main(&args, &app).await,
         Command::Unpause(args) => pause::unpause(&args, &app).await,
         Command::Graph(args) => graph::main(&args, &app).await,

@@ -9,10 +9,11 @@ use crate::{
     base::{ExposeSecret as _, Secret},
     checkpoint::KeyRing,
     db::PostgresOptions,
+    runs::Runs,
 };
 
 /// Where runs are kept, and for how long.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StoreOptions {
     /// The store's place. Unset: SQLite in the user's state folder.
@@ -21,10 +22,25 @@ pub struct StoreOptions {
     /// by hand.
     #[serde(with = "humantime_serde")]
     pub retention: Option<Duration>,
+    /// How long an event from outside is kept for runs that do not wait for it yet.
+    #[serde(with = "humantime_serde")]
+    pub event_retention: Duration,
     /// What runs hold, encrypted.
     pub encryption: EncryptionOptions,
     /// PostgreSQL.
     pub postgres: PostgresOptions,
+}
+
+impl Default for StoreOptions {
+    fn default() -> Self {
+        Self {
+            url: StoreUrl::default(),
+            retention: None,
+            event_retention: Runs::EVENT_RETENTION,
+            encryption: EncryptionOptions::default(),
+            postgres: PostgresOptions::default(),
+        }
+    }
 }
 
 /// Encryption of what runs hold.
@@ -53,8 +69,14 @@ impl EncryptionOptions {
 impl StoreOptions {
     /// The first option that cannot work, with the reason.
     pub(super) fn fault(&self) -> Option<(String, String)> {
-        if self.retention.is_some_and(|age| age < Duration::from_secs(1)) {
-            return Some(("retention".to_owned(), "expected a duration of at least 1s".to_owned()));
+        let short = |age: Duration| age < Duration::from_secs(1);
+        for (name, is_short) in [
+            ("retention", self.retention.is_some_and(short)),
+            ("event_retention", short(self.event_retention)),
+        ] {
+            if is_short {
+                return Some((name.to_owned(), "expected a duration of at least 1s".to_owned()));
+            }
         }
         if let Err(why) = self.encryption.ring() {
             return Some(("encryption.keys".to_owned(), why));

@@ -1,6 +1,7 @@
 //! What a message asks for, read from its headers and body.
 //!
-//! Three shapes are known: a [`Job`], the wake-up of a run, and a GitHub [`Webhook`]. [`decode`] is
+//! Four shapes are known: a [`Job`], the wake-up of a run, a GitHub [`Webhook`], and an
+//! [`EventMessage`]. [`decode`] is
 //! pure and total: any bytes give an answer, in time linear in their number. It is lenient about
 //! fields it does not know and strict about those it does, and what it refuses it explains in a
 //! sentence fit for a dead letter. It never looks inside a job's input or a webhook's body beyond
@@ -16,6 +17,9 @@ use super::message::{Message, header};
 
 /// The content type of a [`Job`].
 pub const JOB_TYPE: &str = "application/vnd.verdict.job+json";
+
+/// The content type of an [`EventMessage`].
+pub const EVENT_TYPE: &str = "application/vnd.verdict.event+json";
 
 /// The largest body that is read: 25 MiB, which is more than GitHub sends.
 pub const BODY_LIMIT: usize = 25 * 1024 * 1024;
@@ -47,6 +51,8 @@ pub enum Decoded {
     },
     /// See whether this event concerns anybody.
     Webhook(Webhook),
+    /// Give this event to the runs that wait for its key.
+    Event(EventMessage),
 }
 
 /// A request to run a workflow.
@@ -70,6 +76,18 @@ pub struct Webhook {
     pub delivery: Option<String>,
     /// One JSON object.
     pub body: Bytes,
+}
+
+/// An event from outside, for runs that wait for its key.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(expecting = "a JSON object with `key`, and perhaps `payload` and `id`")]
+pub struct EventMessage {
+    /// The key, unchecked.
+    pub key: String,
+    /// What it carries, as it was written; `null` if left out.
+    pub payload: Option<Box<RawValue>>,
+    /// Which of the key's events it is, unchecked; without an id the message itself tells.
+    pub id: Option<String>,
 }
 
 /// Why nothing can be made of a message. Trying again cannot help.
@@ -113,7 +131,7 @@ impl Webhook {
         }
         match Decoded::of(&message)? {
             Decoded::Webhook(webhook) => Ok(webhook),
-            Decoded::Job(_) | Decoded::Wake { .. } => refuse("it is no event"),
+            Decoded::Job(_) | Decoded::Wake { .. } | Decoded::Event(_) => refuse("it is no event"),
         }
     }
 
@@ -145,8 +163,8 @@ impl Decoded {
     }
 }
 
-/// Reads what a message asks for. An `x-github-event` header makes it a webhook; otherwise the
-/// body's shape decides: `{"workflow","input","key"?}` is a job, `{"run"}` a wake-up.
+/// Reads what a message asks for. An `x-github-event` header makes it a webhook, the content type
+/// [`EVENT_TYPE`] an event; otherwise the body's shape decides: `{"workflow","input","key"?}` is a job, `{"run"}` a wake-up.
 ///
 /// # Errors
 /// [`Undecodable`], with what is wrong.
@@ -154,6 +172,9 @@ pub fn decode(headers: &BTreeMap<String, String>, body: &Bytes) -> Result<Decode
     check_headers(headers)?;
     let text = check_text(body)?;
     check_nesting(text)?;
+    if headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind_of(kind) == EVENT_TYPE) {
+        return parse(text).map(Decoded::Event);
+    }
     match headers.get(header::GITHUB_EVENT) {
         Some(event) => webhook(event, headers.get(header::GITHUB_DELIVERY), body, text),
         None => job_or_wake(text),
@@ -172,10 +193,9 @@ fn check_headers(headers: &BTreeMap<String, String>) -> Result<(), Undecodable> 
         }
     }
     let Some(content_type) = headers.get(header::CONTENT_TYPE) else { return Ok(()) };
-    let mut parts = content_type.split(';').map(|part| part.trim().to_ascii_lowercase());
-    let kind = parts.next().unwrap_or_default();
-    match kind.as_str() {
-        JOB_TYPE => check_version(parts),
+    let parameters = content_type.split(';').skip(1).map(|part| part.trim().to_ascii_lowercase());
+    match kind_of(content_type).as_str() {
+        JOB_TYPE | EVENT_TYPE => check_version(parameters),
         "application/x-www-form-urlencoded" => {
             refuse("it is form-encoded; set the webhook's content type to application/json")
         }
@@ -191,12 +211,17 @@ fn check_headers(headers: &BTreeMap<String, String>) -> Result<(), Undecodable> 
     }
 }
 
+/// A content type without its parameters.
+fn kind_of(content_type: &str) -> String {
+    content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+}
+
 fn check_version(mut parameters: impl Iterator<Item = String>) -> Result<(), Undecodable> {
     let version = parameters.find_map(|part| part.strip_prefix("version=").map(str::to_owned));
     match version.as_deref().map(|version| version.trim_matches('"')) {
         None | Some(JOB_VERSION) => Ok(()),
         Some(other) => refuse(format!(
-            "it is a job of format version `{}`; this build reads version {JOB_VERSION}",
+            "it is of format version `{}`; this build reads version {JOB_VERSION}",
             clip(other)
         )),
     }

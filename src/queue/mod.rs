@@ -48,7 +48,10 @@ use async_trait::async_trait;
 
 pub use self::{
     dead::{DeadLetter, DeadVisitor, Fate, note, peek_dead},
-    decode::{BODY_LIMIT, Decoded, JOB_TYPE, Job, NESTING_LIMIT, Undecodable, Webhook, decode},
+    decode::{
+        BODY_LIMIT, Decoded, EVENT_TYPE, EventMessage, JOB_TYPE, Job, NESTING_LIMIT, Undecodable,
+        Webhook, decode,
+    },
     delivery::{Delivery, Settled, Settlement},
     dispatcher::Consumer,
     error::QueueError,

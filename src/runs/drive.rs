@@ -76,6 +76,10 @@ impl Runs {
         match request {
             Request::Run(head) => self.take_up(*head, None, drive).await,
             Request::Wake(run) => self.wake_up(&run, drive).await,
+            Request::Event(event) => {
+                self.give_event(event).await?;
+                Ok(Outcome::Done.into())
+            }
             Request::Start(Some(name), event, source) => match self.workflow(&name) {
                 Ok(workflow) => self.work_on(workflow, &event, &source, drive).await,
                 Err(unknown) => {

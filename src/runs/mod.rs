@@ -19,7 +19,7 @@
 //! Layout: `admit` (event → run; `submit`) · `drive` (from a request to an [`Outcome`], for workers) ·
 //! `slots` (how many at a time) · `foreground` (a run driven where it was asked for) · `settle` (runs whose execution failed) ·
 //! `dead_letters` · `list` · `watch` · `act` (answer, cancel, fork, delete) · `bulk` (many at once) ·
-//! `pauses` · `views` (the JSON that is shown).
+//! `pauses` · `events` (from outside) · `views` (the JSON that is shown).
 
 mod act;
 mod admit;
@@ -27,6 +27,7 @@ mod bulk;
 mod dead_letters;
 mod drive;
 mod error;
+mod events;
 mod foreground;
 mod list;
 mod metrics;
@@ -71,6 +72,7 @@ pub struct Runs {
     workflows: Registry,
     notifier: Arc<dyn Notifier>,
     pauses: Option<Pauses>,
+    event_retention: Duration,
 }
 
 /// The fewest digits that a run is found by.
@@ -79,7 +81,8 @@ const MIN_ID_DIGITS: usize = 4;
 impl Runs {
     /// Of this store, for these workflows.
     pub fn new(runtime: Runtime, workflows: Registry, notifier: Arc<dyn Notifier>) -> Self {
-        Self { runtime, workflows, notifier, pauses: None }
+        let event_retention = Self::EVENT_RETENTION;
+        Self { runtime, workflows, notifier, pauses: None, event_retention }
     }
 
     /// The same, with pauses kept in the key-value store beside the runs.

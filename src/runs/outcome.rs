@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use crate::{
     base::{Fault, TraceContext},
-    graph::{Failure, Head, RunId, store::Lease},
+    graph::{ExternalEvent, Failure, Head, RunId, store::Lease},
     workflows::{AnyEndedExecution, Event},
 };
 
@@ -15,7 +15,7 @@ use crate::{
 pub enum Outcome {
     /// The run is at its end, was so before, or none is needed.
     Done,
-    /// The run waits for a person or a time, with its wake-up in the store.
+    /// The run waits for a person, an event or a time, with its wake-up in the store.
     Parked,
     /// The run is in the store, queued: it waits for more events like the one that started it, or for
     /// a free slot of this process.
@@ -100,6 +100,8 @@ pub enum Request {
     Run(Box<Head>),
     /// To go on with the run of this id, which is not checked.
     Wake(String),
+    /// To give this event to the runs that wait for it.
+    Event(ExternalEvent),
     /// A run of the workflow of this name, or of those that want the event.
     Start(Option<String>, Event, Source),
 }

@@ -251,6 +251,7 @@ impl Worker {
         }
         if let Some(expiry) = self.shared.key_values.due() {
             working.spawn(expiry);
+            working.spawn(self.clone().sweep_events());
         }
     }
 

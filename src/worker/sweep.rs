@@ -30,7 +30,8 @@ const EXPIRY_INTERVAL: (Duration, Duration) = (Duration::from_secs(1), Duration:
 /// Runs in hand that are looked through for processes that have died, the newest first.
 const MAX_NEIGHBOURS_RUNS: usize = 1000;
 
-/// How often what has expired is removed from the key-value store: nobody can see it any more.
+/// How often what has expired is removed from the key-value store, and of events: nobody can see it
+/// any more.
 const KEY_VALUE_SWEEP_INTERVAL: Duration = Duration::from_secs(600);
 
 /// The key-value store beside the runs, if there is one, and when it is swept next.
@@ -147,6 +148,15 @@ impl Worker {
                 retention_s = age.as_secs(),
                 "removed runs that outlived their retention"
             );
+        }
+    }
+
+    /// Removes events whose time is over, and the notes of who waited for them.
+    pub(super) async fn sweep_events(self) {
+        match self.shared.runs.store().sweep_events().await {
+            Ok(0) => {}
+            Ok(events) => tracing::debug!(events, "removed events and waits that are over"),
+            Err(error) => tracing::warn!(%error, "removing events that are over failed"),
         }
     }
 

@@ -2,9 +2,12 @@
 
 use std::{collections::BTreeMap, sync::atomic::Ordering};
 
+use serde_json::value::RawValue;
+
 use super::Worker;
 use crate::{
-    queue::{Decoded, Delivery, Message, Webhook, header},
+    graph::ExternalEvent,
+    queue::{Decoded, Delivery, EventMessage, Message, Webhook, header},
     runs::{Drive, Outcome, Request, Source, WorkResult},
     workflows::Event,
 };
@@ -28,6 +31,14 @@ impl Worker {
                 let key = source.key.clone().unwrap_or_else(|| message.digest());
                 let event = Event::Job { input: job.input.into(), key };
                 Request::Start(Some(job.workflow), event, source)
+            }
+            Decoded::Event(EventMessage { key, payload, id }) => {
+                let id = id.unwrap_or_else(|| message.digest());
+                let payload = payload.as_deref().unwrap_or(RawValue::NULL);
+                match ExternalEvent::new(&key, &id, payload) {
+                    Ok(event) => Request::Event(event),
+                    Err(invalid) => return WorkResult::because(Outcome::Undecodable, invalid),
+                }
             }
             Decoded::Webhook(Webhook { event, delivery, body }) => {
                 Request::Start(None, Event::Webhook { event, delivery, body }, source)

@@ -319,7 +319,8 @@ impl<W: Workflow> AnyWorkflow for Bound<W> {
         let (head, machine) = runtime.inspect::<W::State>(run).await?;
         let hide = |value: Value| redact(value, self.graph.sensitive());
         let state = machine.state().and_then(|state| serde_json::to_value(&**state).ok());
-        let asked = machine.interrupts().iter().map(|open| Asked {
+        let asked = machine.interrupts().iter().filter(|open| open.event.is_none());
+        let asked = asked.map(|open| Asked {
             id: open.id.clone(),
             node: open.node.clone(),
             request: hide(serde_json::from_str(open.request.get()).unwrap_or_default()),

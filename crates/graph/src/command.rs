@@ -5,6 +5,7 @@ use std::{marker::PhantomData, sync::Arc};
 use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
 
+use super::external::AwaitedEvent;
 use crate::base::{Fault, Timestamp};
 
 /// The name of the end of the graph, as a target of edges and branches.
@@ -154,6 +155,9 @@ pub enum NodeError {
         /// What is asked.
         request: Arc<RawValue>,
     },
+    /// It waits for an event from outside. Made by
+    /// [`Context::wait_for_event`](super::Context::wait_for_event).
+    Event(AwaitedEvent),
     /// It waits for a time. Made by [`Context::park`](super::Context::park).
     Park {
         /// When to run it again.

@@ -10,6 +10,7 @@ use super::{
     command::{Dispatch, NodeError},
     event::{Events, RunEvent},
     executor::Nest,
+    external::{self, Awaited, AwaitedEvent},
     machine::ForkedFrom,
     path::Path,
     pulse::Pulse,
@@ -186,8 +187,7 @@ impl<S: State, D> Context<S, D> {
         name: &str,
         request: &impl Serialize,
     ) -> Result<T, NodeError> {
-        let answers = self.answers.iter().flat_map(|answers| answers.iter());
-        if let Some((_, value)) = answers.into_iter().find(|(known, _)| known == name) {
+        if let Some(value) = self.answer(name) {
             return serde_json::from_str(value.get()).map_err(|e| {
                 let (node, why) = (self.node(), invalid_input(&e));
                 Fault::permanent(format!("node `{node}`: the answer to `{name}` is unfit: {why}"))
@@ -197,6 +197,34 @@ impl<S: State, D> Context<S, D> {
         let request = serde_json::value::to_raw_value(request)
             .map_err(|e| Fault::permanent(format!("the request `{name}` is no JSON: {e}")))?;
         Err(NodeError::Interrupt { name: name.to_owned(), request: request.into() })
+    }
+
+    /// Waits for an event from outside, by its key, at most until then, and answers its payload or
+    /// that none came. The event may have come before, as long as it is kept; one that the run
+    /// received in an earlier step is not received again. Until then the error ends this try (pass it
+    /// on with `?`), as with [`Context::interrupt`]. A task waits for a key once: asked again, it gets
+    /// the same answer.
+    ///
+    /// # Errors
+    /// The wait itself, or permanent if the key is none or the payload is of another shape.
+    pub fn wait_for_event<T: DeserializeOwned>(
+        &self,
+        key: &str,
+        until: Timestamp,
+    ) -> Result<Awaited<T>, NodeError> {
+        let Some(answer) = self.answer(&AwaitedEvent::name(key)) else {
+            external::check("key", key)?;
+            return Err(NodeError::Event(AwaitedEvent { key: key.into(), until }));
+        };
+        external::read(answer).map_err(|why| {
+            let node = self.node();
+            Fault::permanent(format!("node `{node}`: the event `{key}` is unfit: {why}")).into()
+        })
+    }
+
+    fn answer(&self, name: &str) -> Option<&RawValue> {
+        let answers = self.answers.iter().flat_map(|answers| answers.iter());
+        answers.into_iter().find(|(known, _)| known == name).map(|(_, value)| &**value)
     }
 
     /// The error that makes this task wait for a time and then run again.

@@ -32,7 +32,7 @@ pub enum Stop {
     /// A task failed and nothing passed it over. The failure is durable and the lease is held: it
     /// is for the caller to decide, and to [`settle`](super::EndedExecution::fail), what becomes of the run.
     Failed(Failure),
-    /// The run waits for an answer, or for a time; it was given back.
+    /// The run waits for an answer, an event or a time; it was given back.
     Waiting(Option<Timestamp>),
     /// It was asked to stop, and the run was given back.
     Drained,

@@ -91,11 +91,11 @@ pub enum RunEvent {
         /// What is asked.
         request: Value,
     },
-    /// A task waits for a time.
+    /// A task waits for a time, or for an event from outside.
     Parked {
         /// The node.
         node: Arc<str>,
-        /// Until when.
+        /// Until when, at most.
         until: Timestamp,
         /// Why.
         reason: String,

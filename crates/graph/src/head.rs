@@ -15,7 +15,7 @@ pub enum RunStatus {
     Queued,
     /// A worker holds it, or held it and died.
     Running,
-    /// Waits for a person, or for a time.
+    /// Waits for a person, an event or a time.
     Parked,
     /// Reached its end.
     Completed,

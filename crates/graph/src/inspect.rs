@@ -87,12 +87,16 @@ impl Runtime {
         Ok(id)
     }
 
-    /// Answers an interrupt of a run, whoever runs it. The second answer gets the first.
+    /// Answers an interrupt of a run, whoever runs it. The second answer gets the first. A wait for an
+    /// event is no such interrupt: see [`Runtime::send`].
     ///
     /// # Errors
     /// If the store fails.
     pub async fn resume(&self, run: &RunId, interrupt: &str, value: &RawValue) -> Result<Resumed> {
-        let meta = Meta::Resumed { id: interrupt.to_owned() };
+        if self.waits_for_event(run, interrupt).await? {
+            return Ok(Resumed::Unknown);
+        }
+        let meta = Meta::Resumed { id: interrupt.to_owned(), event: None };
         let body = Body::Value(value.to_owned().into());
         let record = Record::<()>::new(self.clock.now(), meta, body);
         let record = record.encode(self.store.compresses())?;
@@ -192,7 +196,7 @@ fn prefix<U: DeserializeOwned>(
 fn interrupts_of<U>(records: &[Record<U>]) -> Vec<(String, Option<Bytes>)> {
     let answer = |wanted: &str| {
         records.iter().find_map(|record| match (&record.meta, &record.body) {
-            (Meta::Resumed { id }, Body::Value(value)) if id == wanted => {
+            (Meta::Resumed { id, .. }, Body::Value(value)) if id == wanted => {
                 Some(Bytes::copy_from_slice(value.get().as_bytes()))
             }
             _ => None,

@@ -1,7 +1,7 @@
 //! One run's writer: everything this process appends to the run goes through here, in order, and
 //! renews the lease on its way.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use backon::{BackoffBuilder, ExponentialBuilder};
 use serde::Serialize;
@@ -11,6 +11,7 @@ use tokio::{
 };
 
 use super::{
+    external::{self, RunWaits},
     record::Record,
     store::{
         Append, Head, HeadChange, Hold, Lease, Letter, RunId, RunStatus, Store, StoreError,
@@ -125,6 +126,22 @@ impl Journal {
 
     pub(super) fn ask(&mut self, id: String) {
         self.asks.push(id);
+    }
+
+    /// Notes waits of the run for events, and answers those that can be answered now. All that was
+    /// recorded must be durable.
+    pub(super) async fn await_events(
+        &mut self,
+        waits: &HashSet<String>,
+        now: Timestamp,
+    ) -> Result<(), JournalError> {
+        let (store, run) = (&*self.store, &self.lease.run);
+        let known = RunWaits::load(store, run).await.map_err(JournalError::Lost)?;
+        for open in known.open.iter().filter(|open| waits.contains(&open.id)) {
+            let wait = external::wait(store, now, (run, &known, open)).await;
+            wait.map_err(JournalError::Lost)?;
+        }
+        Ok(())
     }
 
     /// Makes what was recorded durable, and goes on.

@@ -14,6 +14,7 @@ use serde_json::value::RawValue;
 
 use super::{
     command::{Command, Dispatch},
+    external::AwaitedEvent,
     path::Path,
     store::RunId,
 };
@@ -85,12 +86,18 @@ pub enum Meta {
         index: Option<u32>,
         /// Its name among the task's interrupts.
         name: String,
+        /// The event that answers it, if it waits for one and for no person.
+        #[serde(rename = "e", default, skip_serializing_if = "Option::is_none")]
+        event: Option<AwaitedEvent>,
     },
     /// An interrupt was answered. Body: the value.
     #[serde(rename = "answer")]
     Resumed {
         /// The interrupt's id.
         id: String,
+        /// The id of the event that answered it, if one did.
+        #[serde(rename = "e", default, skip_serializing_if = "Option::is_none")]
+        event: Option<String>,
     },
     /// A task waits for a time.
     #[serde(rename = "park")]

@@ -24,7 +24,7 @@ pub(super) fn effective<U>(records: Vec<Record<U>>) -> (Vec<Record<U>>, HashSet<
             Meta::Reopened { from, redo, .. } if record.path.is_empty() => {
                 rewind(&mut kept, *from, *redo, &mut void)
             }
-            Meta::Resumed { id } if void.contains(id) => continue,
+            Meta::Resumed { id, .. } if void.contains(id) => continue,
             _ => {}
         }
         kept.push(record);
@@ -61,7 +61,7 @@ fn rewind<U>(kept: &mut Vec<Record<U>>, from: u32, redo: Redo, void: &mut HashSe
             }
             *step <= from
         }
-        Meta::Resumed { id } => !void.contains(id),
+        Meta::Resumed { id, .. } => !void.contains(id),
         Meta::Reopened { from: earlier, .. } => *earlier <= from,
         Meta::Finished { .. } | Meta::Superseded { .. } | Meta::Cancelled { .. } => false,
         _ => true,

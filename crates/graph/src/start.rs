@@ -170,11 +170,12 @@ fn ended<S: State>(machine: &RunMachine<S>) -> Stop {
 
 /// The id of the interrupt of this name, or with this id.
 fn chosen<'a>(run: &RunId, open: &'a [OpenInterrupt], name: &str) -> Result<&'a str> {
-    if let Some(exact) = open.iter().find(|interrupt| interrupt.id == name) {
+    let asked = || open.iter().filter(|interrupt| interrupt.event.is_none());
+    if let Some(exact) = asked().find(|interrupt| interrupt.id == name) {
         return Ok(&exact.id);
     }
     let named: Vec<&str> =
-        open.iter().filter(|i| i.name == name).map(|interrupt| &*interrupt.id).collect();
+        asked().filter(|i| i.name == name).map(|interrupt| &*interrupt.id).collect();
     match named[..] {
         [id] => Ok(id),
         [] => Err(unknown(run, open, name)),

@@ -19,6 +19,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 
 pub use super::{
+    external::{EventStore, EventWait, ExternalEvent, MAX_EVENT_BYTES, MAX_EVENT_NAME_BYTES},
     head::{Head, HeadChange, Holder, RunStatus},
     letter::{Letter, LetterFilter, LetterReason, LetterState},
     run_id::{InvalidRunId, RunId},
@@ -256,7 +257,7 @@ impl From<StoreError> for Fault {
 
 /// Where runs and dead letters are kept. See the module's promises.
 #[async_trait]
-pub trait Store: Send + Sync + 'static {
+pub trait Store: EventStore {
     /// Whether payloads should come compressed (a store on disk or afar) or plain (in memory).
     fn compresses(&self) -> bool;
 

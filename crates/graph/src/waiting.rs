@@ -20,6 +20,8 @@ words! {
     /// The lease of a worker that stopped renewing it: to be taken over by another. No store keeps
     /// this one; it follows from status and lease, see [`Head::waits`](super::Head::waits).
     Lease = "lease",
+    /// An event from outside.
+    Event = "event",
 }
 
 /// What a run waits for that nobody works on, written with the append that gave it up.
@@ -51,6 +53,17 @@ pub enum Waiting {
     },
     /// See [`WaitingFor::Lease`].
     Lease,
+    /// Events from outside, until the head's `not_before`, if that is not a time that something else
+    /// waits for.
+    Event {
+        /// The oldest waits for them, at most [`MAX_QUESTIONS`]: their interrupts, and as titles the
+        /// keys.
+        #[serde(default)]
+        events: Vec<Question>,
+        /// How many there are beyond these.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        more: usize,
+    },
 }
 
 /// An open interrupt, in short.
@@ -66,6 +79,11 @@ impl Question {
     /// The question of a request, without the fields that are named `sensitive`.
     pub(super) fn new(id: &str, request: &RawValue, sensitive: &[&str]) -> Self {
         Self { id: id.to_owned(), title: title(request, sensitive) }
+    }
+
+    /// The wait for an event of that key.
+    pub(super) fn event(id: &str, key: &str) -> Self {
+        Self { id: id.to_owned(), title: brief(key) }
     }
 }
 
@@ -84,6 +102,12 @@ impl Waiting {
     pub(super) fn for_answers(questions: impl ExactSizeIterator<Item = Question>) -> Self {
         let more = questions.len().saturating_sub(MAX_QUESTIONS);
         Self::Person { interrupts: questions.take(MAX_QUESTIONS).collect(), more }
+    }
+
+    /// Events, the oldest wait first.
+    pub(super) fn for_events(events: impl ExactSizeIterator<Item = Question>) -> Self {
+        let more = events.len().saturating_sub(MAX_QUESTIONS);
+        Self::Event { events: events.take(MAX_QUESTIONS).collect(), more }
     }
 
     /// A time, for this reason.
@@ -107,6 +131,7 @@ impl Waiting {
             Self::Limit => WaitingFor::Limit,
             Self::Version { .. } => WaitingFor::Version,
             Self::Lease => WaitingFor::Lease,
+            Self::Event { .. } => WaitingFor::Event,
         }
     }
 
@@ -125,13 +150,16 @@ impl Waiting {
             WaitingFor::Limit => Self::Limit,
             WaitingFor::Version => Self::Version { since: Timestamp::default() },
             WaitingFor::Lease => Self::Lease,
+            WaitingFor::Event => Self::Event { events: Vec::new(), more: 0 },
         })
     }
 
     /// The texts in it that come out of the run: what a layer that encrypts has to encrypt.
     pub fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
         let (titles, reason) = match self {
-            Self::Person { interrupts, .. } => (interrupts.as_mut_slice(), None),
+            Self::Person { interrupts: asked, .. } | Self::Event { events: asked, .. } => {
+                (asked.as_mut_slice(), None)
+            }
             Self::Time { reason } => (&mut [][..], reason.as_mut()),
             Self::Limit | Self::Version { .. } | Self::Lease => (&mut [][..], None),
         };
@@ -148,6 +176,13 @@ impl std::fmt::Display for Waiting {
                 for (place, Question { id, title }) in interrupts.iter().enumerate() {
                     let between = if place == 0 { ": " } else { "; " };
                     write!(f, "{between}{id} {title}")?;
+                }
+                if *more > 0 { write!(f, "; {more} more") } else { Ok(()) }
+            }
+            Self::Event { events, more } => {
+                for (place, Question { title, .. }) in events.iter().enumerate() {
+                    let between = if place == 0 { ": " } else { "; " };
+                    write!(f, "{between}{title}")?;
                 }
                 if *more > 0 { write!(f, "; {more} more") } else { Ok(()) }
             }
@@ -200,7 +235,8 @@ mod tests {
     fn what_is_stored_reads_back_and_never_fails() {
         let question = Question { id: "2.0.ask".to_owned(), title: "Which?".to_owned() };
         for waiting in [
-            Waiting::Person { interrupts: vec![question], more: 3 },
+            Waiting::Person { interrupts: vec![question.clone()], more: 3 },
+            Waiting::Event { events: vec![question], more: 0 },
             Waiting::Time { reason: Some("quota".to_owned()) },
             Waiting::Time { reason: None },
             Waiting::Limit,
@@ -216,6 +252,6 @@ mod tests {
     #[test]
     fn the_numbers_in_databases_out_there_keep_their_meaning() {
         let words = WaitingFor::ALL.map(WaitingFor::as_str).join(" ");
-        assert_eq!(words, "person time limit version lease");
+        assert_eq!(words, "person time limit version lease event");
     }
 }

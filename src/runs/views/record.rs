@@ -72,7 +72,7 @@ impl HistoryRow {
                 ..bare
             },
             Meta::Reopened { why, from, .. } => Self { step: Some(from), note: why, ..bare },
-            Meta::Resumed { id } | Meta::Letter { id } | Meta::LetterConfirmed { id } => {
+            Meta::Resumed { id, .. } | Meta::Letter { id } | Meta::LetterConfirmed { id } => {
                 Self { note: id, ..bare }
             }
             Meta::Superseded { by } => Self { note: format!("by {by}"), ..bare },

@@ -50,7 +50,7 @@ pub struct WaitsFor {
     #[serde(rename = "for")]
     #[schema(schema_with = words::waiting_for)]
     pub kind: WaitingFor,
-    /// Until when, if it waits for a time: RFC 3339.
+    /// Until when, if it waits for a time or has a deadline: RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
     /// Why, if a node said so.
@@ -62,9 +62,22 @@ pub struct WaitsFor {
     /// The oldest open interrupts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interrupts: Option<Vec<Interrupt>>,
-    /// How many interrupts there are beyond these.
+    /// The keys of the events it waits for, the oldest wait first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub events: Option<Vec<String>>,
+    /// How many interrupts, or events, there are beyond these.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more: Option<usize>,
+}
+
+/// An event that was sent.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct SentEvent {
+    /// Its id.
+    pub id: String,
+    /// The runs that received it just now.
+    #[schema(value_type = Vec<String>)]
+    pub runs: Vec<RunId>,
 }
 
 /// An open interrupt, in short.
@@ -220,11 +233,17 @@ fn waits_for(waiting: Waiting, not_before: Option<Timestamp>) -> WaitsFor {
         reason: None,
         since: None,
         interrupts: None,
+        events: None,
         more: None,
     };
     match waiting {
         Waiting::Person { interrupts, more } => WaitsFor {
             interrupts: Some(interrupts.into_iter().map(Interrupt::from).collect()),
+            more: (more > 0).then_some(more),
+            ..bare
+        },
+        Waiting::Event { events, more } => WaitsFor {
+            events: Some(events.into_iter().map(|event| event.title).collect()),
             more: (more > 0).then_some(more),
             ..bare
         },

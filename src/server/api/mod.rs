@@ -17,6 +17,7 @@ mod openapi;
 pub(super) mod params;
 mod pauses;
 mod resume_run;
+mod send_event;
 mod settle_dead_letter;
 mod show_run;
 mod start_run;
@@ -52,6 +53,7 @@ pub const ROUTES: &[Routes] = &[
     events::routes,
     drawings::routes,
     resume_run::routes,
+    send_event::routes,
     cancel_run::routes,
     fork_run::routes,
     delete_run::routes,

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use verdict::{
     checkpoint::{KeyRing, Sealed},
     graph::store::{
-        Append, HeadChange, Hold, Letter, NewRun, Question, Resumed, RunFilter, RunStatus, Store,
-        StoredRecord, Waiting, WaitingFor,
+        Append, ExternalEvent, HeadChange, Hold, Letter, NewRun, Question, Resumed, RunFilter,
+        RunStatus, Store, StoredRecord, Waiting, WaitingFor,
     },
 };
 
 use super::{on_every_store, site::Site};
-use crate::store::harness::{append, by, change, id, letter, run};
+use crate::store::harness::{SECOND, append, by, change, id, letter, run};
 
 const OLD: &str = "old:00112233445566778899aabbccddeeff00112233445566778899AABBCCDDEEFF";
 const NEW: &str = "new:1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f";
@@ -54,6 +54,8 @@ async fn fill(store: &dyn Store) {
     assert_eq!(answered, Resumed::Accepted(4));
     store.cancel(&id("a"), marked()).await.unwrap();
     store.put_letter(marked_letter("alone")).await.unwrap();
+    let event = ExternalEvent { key: "k".into(), id: "1".into(), payload: MARKER.into() };
+    store.put_event(event, SECOND * 600).await.unwrap();
     let question = Question { id: "1.0.ask".into(), title: MARKER.into() };
     for (name, waiting) in [
         ("asks", Waiting::Person { interrupts: vec![question], more: 0 }),
@@ -88,6 +90,8 @@ async fn check(store: &dyn Store) {
             (MARKER.as_bytes(), "marker-c0ffee broke")
         );
     }
+    let event = store.find_event("k", &[]).await.unwrap().unwrap();
+    assert_eq!(&event.payload[..], MARKER.as_bytes());
     for kind in [WaitingFor::Person, WaitingFor::Time] {
         let filter = RunFilter { waiting: vec![kind], ..RunFilter::default() };
         let waiting = store.list(&filter).await.unwrap()[0].waiting.clone().unwrap();

@@ -8,8 +8,8 @@ use serde_json::json;
 use verdict::{
     base::{Fault, Timestamp, TraceContext},
     graph::{
-        Body, Command, Dispatch, Envelope, Failure, HistoryEntry, Meta, Outcome, Record, Redo,
-        RunId, RunMachine, Start, State, store::StoredRecord,
+        AwaitedEvent, Body, Command, Dispatch, Envelope, Failure, HistoryEntry, Meta, Outcome,
+        Record, Redo, RunId, RunMachine, Start, State, store::StoredRecord,
     },
 };
 
@@ -45,8 +45,11 @@ fn every_kind(odd: &str) -> Vec<Record<Add>> {
         fault,
     };
     let command = Command { update: Some(Add::Word(text())), goto: Some(vec![Dispatch::to(odd)]) };
-    let asked =
-        |index| Meta::Interrupted { id: text(), step: 2, node: node.clone(), index, name: text() };
+    let asked = |index, event| {
+        let (id, node, name) = (text(), node.clone(), text());
+        Meta::Interrupted { id, step: 2, node, index, name, event }
+    };
+    let event = AwaitedEvent { key: odd.into(), until: START };
     let failure = Failure { step: 2, node: Some(node.clone()), fault: fault.clone() };
     let bare = |meta| record(meta, Body::None);
     vec![
@@ -59,9 +62,14 @@ fn every_kind(odd: &str) -> Vec<Record<Add>> {
             Meta::StepFinished { step: 2, held: vec![odd.into()] },
             Body::Tasks(vec![Dispatch::to(odd), Dispatch::with(odd, &json!({"k": odd}))]),
         ),
-        record(asked(Some(0)), Body::Value(raw(odd).into())),
-        record(asked(None), Body::Value(raw(()).into())),
-        record(Meta::Resumed { id: text() }, Body::Value(raw(json!([odd, 1.5, null])).into())),
+        record(asked(Some(0), Some(event)), Body::Value(raw(odd).into())),
+        record(asked(Some(0), None), Body::Value(raw(odd).into())),
+        record(asked(None, None), Body::Value(raw(()).into())),
+        record(
+            Meta::Resumed { id: text(), event: None },
+            Body::Value(raw(json!([odd, 1.5, null])).into()),
+        ),
+        record(Meta::Resumed { id: text(), event: Some(text()) }, Body::Value(raw(()).into())),
         bare(Meta::Parked { step: 1, node, index: 0, until: Timestamp(-1), reason: text() }),
         bare(Meta::Reopened { why: text(), from: 2, redo: Redo::Failed }),
         bare(Meta::Reopened { why: text(), from: 1, redo: Redo::All }),

@@ -60,12 +60,12 @@ fn closed(step: u32, next: &[&str]) -> Rec {
 
 fn asked(id: &str, step: u32, node: &str, index: Option<u32>) -> Rec {
     let (id, node, name) = (id.to_owned(), node.into(), "q".to_owned());
-    let meta = Meta::Interrupted { id, step, node, index, name };
+    let meta = Meta::Interrupted { id, step, node, index, name, event: None };
     record(meta, Body::Value(raw(()).into()))
 }
 
 fn answered(id: &str) -> Rec {
-    record(Meta::Resumed { id: id.to_owned() }, Body::Value(raw(true).into()))
+    record(Meta::Resumed { id: id.to_owned(), event: None }, Body::Value(raw(true).into()))
 }
 
 fn parked(step: u32, node: &str, index: u32) -> Rec {

@@ -6,6 +6,7 @@ mod checks;
 mod codec;
 mod drawing;
 mod durable;
+mod events;
 mod interrupts;
 mod known_failures;
 mod leases;

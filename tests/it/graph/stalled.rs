@@ -11,8 +11,9 @@ use std::{
 use async_trait::async_trait;
 use bytes::Bytes;
 use verdict::graph::store::{
-    Append, Cancelled, Claim, Claimed, Deleted, Head, Lease, Letter, LetterFilter, LetterState,
-    NewRun, Opened, Resumed, RunFilter, RunId, Store, StoreError, StoredRecord,
+    Append, Cancelled, Claim, Claimed, Deleted, EventStore, EventWait, ExternalEvent, Head, Lease,
+    Letter, LetterFilter, LetterState, NewRun, Opened, Resumed, RunFilter, RunId, Store,
+    StoreError, StoredRecord,
 };
 
 pub struct Stalled {
@@ -26,6 +27,37 @@ impl Stalled {
             return Err(StoreError::Unavailable("stalled".to_owned()));
         }
         Ok(&*self.store)
+    }
+}
+
+#[async_trait]
+impl EventStore for Stalled {
+    async fn put_event(&self, event: ExternalEvent, ttl: Duration) -> Result<(), StoreError> {
+        self.line()?.put_event(event, ttl).await
+    }
+
+    async fn find_event(
+        &self,
+        key: &str,
+        except: &[String],
+    ) -> Result<Option<ExternalEvent>, StoreError> {
+        self.line()?.find_event(key, except).await
+    }
+
+    async fn note_event_wait(&self, wait: EventWait, ttl: Duration) -> Result<(), StoreError> {
+        self.line()?.note_event_wait(wait, ttl).await
+    }
+
+    async fn event_waits(&self, key: &str) -> Result<Vec<EventWait>, StoreError> {
+        self.line()?.event_waits(key).await
+    }
+
+    async fn drop_event_wait(&self, wait: &EventWait) -> Result<(), StoreError> {
+        self.line()?.drop_event_wait(wait).await
+    }
+
+    async fn sweep_events(&self) -> Result<u64, StoreError> {
+        self.line()?.sweep_events().await
     }
 }
 

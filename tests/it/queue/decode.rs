@@ -6,7 +6,7 @@ use bytes::Bytes;
 use proptest::prelude::*;
 use serde_json::value::RawValue;
 use verdict::queue::{
-    BODY_LIMIT, Decoded, JOB_TYPE, Job, Message, NESTING_LIMIT, Webhook, decode, header,
+    BODY_LIMIT, Decoded, EVENT_TYPE, JOB_TYPE, Job, Message, NESTING_LIMIT, Webhook, decode, header,
 };
 
 fn read(message: &Message) -> Result<Decoded, String> {
@@ -112,6 +112,23 @@ fn wrong_encodings_are_named() {
     let newer = r#"{"workflow":"w","input":1}"#;
     refused(&typed(&format!("{JOB_TYPE}; version=2"), newer), "version `2`");
     assert!(read(&typed(&format!("{JOB_TYPE}; charset=utf-8; version=\"1\""), newer)).is_ok());
+}
+
+/// E25: the content type makes it an event.
+#[test]
+fn events_are_read() {
+    for (kind, body, payload, id) in [
+        (EVENT_TYPE, r#"{"key":"k","payload":{"a":1},"id":"i"}"#, Some(r#"{"a":1}"#), Some("i")),
+        ("Application/vnd.Verdict.event+json; version=1", r#"{"key":"k","other":1}"#, None, None),
+    ] {
+        let Ok(Decoded::Event(event)) = read(&typed(kind, body)) else { panic!("{kind}") };
+        assert_eq!((&*event.key, event.id.as_deref()), ("k", id));
+        assert_eq!(event.payload.as_ref().map(|payload| payload.get()), payload);
+    }
+    refused(&typed(&format!("{EVENT_TYPE}; version=2"), r#"{"key":"k"}"#), "version `2`");
+    refused(&typed(EVENT_TYPE, r#"{"payload":1}"#), "missing field `key`");
+    refused(&typed(EVENT_TYPE, r#"["k"]"#), "no JSON object");
+    refused(&typed("application/json", r#"{"key":"k"}"#), "no `workflow`");
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod api;
 mod connections;
 mod doctor;
 mod events;
+mod external;
 mod guard;
 pub mod host;
 mod listing;

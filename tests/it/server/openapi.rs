@@ -48,7 +48,7 @@ async fn every_operation_is_described_whole() {
         let name = reference.split('"').next().unwrap();
         assert!(document["components"]["schemas"][name].is_object(), "{name} is described");
     }
-    insta::assert_snapshot!(names.into_iter().collect::<Vec<_>>().join(" "), @"act_on_dead_letters act_on_runs cancel_run delete_run discard_dead_letter draw_run draw_workflow fork_run list_dead_letters list_interrupts list_pauses list_runs list_workflows pause replay_dead_letter resume_run run_events run_history show_dead_letter show_run show_state start_run unpause");
+    insta::assert_snapshot!(names.into_iter().collect::<Vec<_>>().join(" "), @"act_on_dead_letters act_on_runs cancel_run delete_run discard_dead_letter draw_run draw_workflow fork_run list_dead_letters list_interrupts list_pauses list_runs list_workflows pause replay_dead_letter resume_run run_events run_history send_event show_dead_letter show_run show_state start_run unpause");
 }
 
 /// What is described is there: no path is unknown, no method refused.

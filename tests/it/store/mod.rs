@@ -6,6 +6,7 @@
 mod append;
 mod claim;
 mod due;
+mod events;
 mod firestore;
 pub mod harness;
 mod key_value;
@@ -118,6 +119,11 @@ suite! {
         ends_with_a_claim_an_answer_and_a_stop
         a_lapsed_lease_is_waited_for
         is_listed_in_pages_and_with_every_other_filter;
+    events:
+        are_kept_once_by_key_and_id_and_for_a_time
+        are_found_the_oldest_first
+        waits_are_noted_once_and_dropped
+        odd_and_large_ones_come_back_as_they_were;
     race:
         openings_of_one_subject_leave_one_unfinished
         opening_one_run_makes_it_once

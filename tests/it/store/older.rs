@@ -11,8 +11,8 @@ use verdict::{
     checkpoint::SqliteStore,
     db::{Sqlite, SqliteOptions},
     graph::{
-        Command, Context, Dispatch, END, Execute, NodeError, RunId, RunStatus, Runtime, Stop,
-        Store as _,
+        Command, Context, Dispatch, END, EventStore as _, Execute, ExternalEvent, NodeError, RunId,
+        RunStatus, Runtime, Stop, Store as _,
         store::{NewRun, RunFilter, StoredRecord, Waiting, WaitingFor},
     },
 };
@@ -129,17 +129,26 @@ async fn a_run_of_format_1_is_gone_on_with_after_each_of_its_records() {
 /// E7, E20, E24: a file that an older build wrote is brought up to date when it is opened: its runs
 /// are there, what they wait for is found, and one of them goes on.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_file_of_schema_version_2_is_brought_up_to_date() {
+async fn files_of_older_schemas_are_brought_up_to_date() {
+    let fixtures = [
+        (2, include_str!("../../fixtures/sqlite-schema-2.sql")),
+        (4, include_str!("../../fixtures/sqlite-schema-4.sql")),
+    ];
+    for (version, fixture) in fixtures {
+        is_brought_up_to_date(version, fixture).await;
+    }
+}
+
+async fn is_brought_up_to_date(version: i64, fixture: &'static str) {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("store.db");
     let older = SqliteConnectOptions::new().filename(&path).create_if_missing(true);
     let mut older = older.connect().await.unwrap();
-    let fixture = include_str!("../../fixtures/sqlite-schema-2.sql");
     sqlx::raw_sql(fixture).execute(&mut older).await.unwrap();
     older.close().await.unwrap();
 
     let db = Sqlite::open(&path, SqliteOptions::default()).await.unwrap();
-    assert_eq!(db.migrated_from(), Some(2));
+    assert_eq!(db.migrated_from(), Some(version));
     let store = Arc::new(SqliteStore::new(db.clone()));
     let waiting = async |kind| {
         let filter = RunFilter { waiting: vec![kind], ..RunFilter::default() };
@@ -168,5 +177,9 @@ async fn a_file_of_schema_version_2_is_brought_up_to_date() {
     let execute = Execute::new(workflow(), Arc::new(()));
     let ran = runtime.execute(execute, claim(&runtime, &asked.id).await).await.unwrap();
     assert_eq!(ran.stop, Stop::Completed);
+
+    let sent = ExternalEvent::new("k", "1", &answer).unwrap();
+    assert_eq!(runtime.send(sent.clone(), Duration::from_secs(60)).await.unwrap(), []);
+    assert_eq!(store.find_event("k", &[]).await.unwrap(), Some(sent));
     db.close().await.unwrap();
 }

@@ -45,6 +45,8 @@ pub enum Act {
     Panic,
     Ask,
     Park(Duration),
+    /// Waits for an event by its key, for so long.
+    Await(&'static str, Duration),
     /// Stands still until the stage is [opened](Stage::open).
     Stand,
     /// The same, and then fails.
@@ -154,6 +156,14 @@ async fn act(context: Context<Scene, Arc<Stage>>) -> Result<String, NodeError> {
         Some(Act::Panic) => panic!("as the test wished"),
         Some(Act::Ask) => {
             let _: bool = context.interrupt("go on", &"may it?")?;
+        }
+        Some(Act::Await(key, within)) => {
+            let until = stage.clock.now().plus(within);
+            let came = context.wait_for_event::<String>(key, until).inspect_err(|_| {
+                // Woken, it waits for the same.
+                stage.put_up(name, [Act::Await(key, within)]);
+            })?;
+            return Ok(format!("{node} {came:?}"));
         }
         Some(Act::Park(by)) => return Err(context.park(stage.clock.now().plus(by), "patience")),
         Some(Act::Stand) => {

@@ -1,12 +1,13 @@
 //! Rows of the table that begin with an execution.
 
+use serde_json::json;
 use verdict::{
     base::Fault,
     graph::{
         RunStatus,
         store::{LetterReason, Resumed, Waiting},
     },
-    queue::Decoded,
+    queue::{Decoded, EVENT_TYPE, Message, header},
     worker::Status,
 };
 
@@ -71,6 +72,59 @@ async fn a_run_that_waits_for_a_time_is_parked_until_then() {
     hall.becomes("a", RunStatus::Parked).await;
     hall.pass(seconds(10));
     assert_eq!(hall.becomes("a", RunStatus::Completed).await.executions, 0);
+    worker.stop().await;
+}
+
+/// E25: a message brings an event; whichever comes first, event or wait, the run receives it once.
+#[tokio::test]
+async fn an_event_on_the_queue_wakes_the_run_that_waits_for_it() {
+    let hall = Hall::new().await;
+    let worker = hall.worker();
+    let event = |body: serde_json::Value| {
+        let message = Message::new(body.to_string());
+        message.with(header::CONTENT_TYPE, EVENT_TYPE)
+    };
+    for (name, key) in [("a", "after"), ("b", "before")] {
+        hall.stage.put_up(name, [Act::Await(key, seconds(600))]);
+        let green = event(json!({"key": key, "payload": "green"}));
+        if key == "before" {
+            hall.post(green.clone()).await;
+            hall.settled(0).await;
+        }
+        hall.send(&part(name)).await;
+        if key == "after" {
+            let head = hall.becomes(name, RunStatus::Parked).await;
+            assert_eq!(head.not_before, Some(hall.now().plus(seconds(600))));
+            assert_eq!(head.waiting.unwrap().to_string(), "event: after");
+            hall.post(green.clone()).await;
+        }
+        hall.becomes(name, RunStatus::Completed).await;
+        // Delivered again, it is the same event.
+        hall.post(green).await;
+        hall.settled(0).await;
+        let (_, seen) = hall.runtime.inspect::<super::hall::Scene>(&id(name)).await.unwrap();
+        assert_eq!(seen.state().unwrap().done, ["prepare", r#"work Event("green")"#, "publish"]);
+        assert_eq!(hall.stage.ran(name).iter().filter(|node| *node == "prepare").count(), 1);
+    }
+
+    // The sweep brings back what no event reaches.
+    hall.stage.put_up("c", [Act::Await("never", seconds(600))]);
+    hall.send(&part("c")).await;
+    hall.becomes("c", RunStatus::Parked).await;
+    hall.pass(seconds(610));
+    hall.becomes("c", RunStatus::Completed).await;
+    let (_, seen) = hall.runtime.inspect::<super::hall::Scene>(&id("c")).await.unwrap();
+    assert_eq!(seen.state().unwrap().done[1], "work TimedOut");
+
+    // What is no event is a dead letter.
+    assert_eq!(hall.all_letters().await, []);
+    for body in [json!({"payload": 1}), json!({"key": ""}), json!({"key": 5}), json!([])] {
+        hall.post(event(body)).await;
+    }
+    hall.settled(0).await;
+    let letters = hall.all_letters().await;
+    assert_eq!(letters.len(), 4);
+    assert!(letters.iter().all(|letter| letter.reason == LetterReason::Undecodable), "{letters:?}");
     worker.stop().await;
 }
 

@@ -14,6 +14,7 @@ mod body;
 mod claim;
 mod client;
 mod error;
+mod events;
 mod fields;
 mod key_value;
 mod leftovers;

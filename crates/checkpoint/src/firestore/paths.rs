@@ -1,7 +1,10 @@
 //! Where documents are, below the database's documents. Nothing is named in sequence but the
 //! records of one run: names spread over the whole key space.
 
-use verdict_graph::{base::hash_hex, store::RunId};
+use verdict_graph::{
+    base::hash_hex,
+    store::{EventWait, RunId},
+};
 
 pub(super) fn run(run: &RunId) -> String {
     format!("runs/{run}")
@@ -44,6 +47,21 @@ pub(super) fn letter(id: &str) -> String {
     } else {
         format!("letters/={}", hash_hex(&[id.as_bytes()]))
     }
+}
+
+/// The collection of events from outside.
+pub(super) const EVENTS: &str = "events";
+
+pub(super) fn event(key: &str, id: &str) -> String {
+    format!("{EVENTS}/{}", hash_hex(&[key.as_bytes(), id.as_bytes()]))
+}
+
+/// The collection of the notes of who waits for an event.
+pub(super) const EVENT_WAITS: &str = "event_waits";
+
+pub(super) fn event_wait(wait: &EventWait) -> String {
+    let name = [wait.key.as_bytes(), wait.run.as_str().as_bytes(), wait.interrupt.as_bytes()];
+    format!("{EVENT_WAITS}/{}", hash_hex(&name))
 }
 
 /// The collection of the key-value store.

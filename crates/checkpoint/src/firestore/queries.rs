@@ -98,6 +98,16 @@ pub(super) fn over(collection: &'static str, by: Timestamp) -> Query {
     Query::of(collection).with("ends", Operator::LessThanOrEqual, Is::Int(by.0)).rising("ends")
 }
 
+/// The events of a key, the oldest first.
+pub(super) fn events(key: &str) -> Query {
+    Query::of(paths::EVENTS).some("key", Some(Is::Text(key.to_owned()))).rising("at")
+}
+
+/// Who waits for events of a key.
+pub(super) fn event_waits(key: &str) -> Query {
+    Query::of(paths::EVENT_WAITS).some("key", Some(Is::Text(key.to_owned())))
+}
+
 /// What one incarnation of a run had, named behind that, in a collection below it.
 fn of_incarnation(run: &RunId, collection: &'static str, incarnation: &str, after: &str) -> Query {
     let parent = paths::run(run);
@@ -131,12 +141,17 @@ mod tests {
     use serde::Deserialize;
 
     use super::{
-        super::{body, fields::Fields, key_value, leftovers, letters, open, resume, row::Row},
+        super::{
+            body, events as external, fields::Fields, key_value, leftovers, letters, open, resume,
+            row::Row,
+        },
         *,
     };
     use verdict_graph::{
         rules,
-        store::{ClaimAs, Letter, LetterReason, NewRun, StoredRecord, Waiting},
+        store::{
+            ClaimAs, EventWait, ExternalEvent, Letter, LetterReason, NewRun, StoredRecord, Waiting,
+        },
     };
 
     #[derive(Deserialize)]
@@ -199,6 +214,10 @@ mod tests {
             open_dead_letters(&run),
             over(paths::KEY_VALUES, now),
             over("leftovers", now),
+            over(paths::EVENTS, now),
+            over(paths::EVENT_WAITS, now),
+            events("k"),
+            event_waits("k"),
             records(&run, "l", 3),
             packs(&run, "l"),
             asks(&run, "l"),
@@ -298,6 +317,9 @@ mod tests {
     fn written() -> Vec<(&'static str, Fields)> {
         let now = Timestamp(1);
         let [head, ended] = heads();
+        let (key, id, run) = ("k".to_owned(), "i".to_owned(), RunId::of("w", "k"));
+        let event = ExternalEvent { key: key.clone(), id: id.clone(), payload: Bytes::new() };
+        let wait = EventWait { key, run, interrupt: id };
         vec![
             ("runs", head),
             ("runs", ended),
@@ -312,6 +334,8 @@ mod tests {
             ("letters", body::inline(vec![1])),
             ("letters", body::apart("t", 2)),
             (paths::KEY_VALUES, key_value::entry_fields(Bytes::new(), now, "t")),
+            (paths::EVENTS, external::event_fields(&event, now, now)),
+            (paths::EVENT_WAITS, external::wait_fields(&wait, now)),
         ]
     }
 

@@ -51,6 +51,8 @@ pub(super) enum What<'a> {
     LetterError { id: &'a str },
     /// What a run waits for.
     Waiting { run: &'a RunId },
+    /// The payload of an event from outside.
+    Event { key: &'a str, id: &'a str },
     /// A value of the key-value store.
     Value { space: &'a str, key: &'a str },
 }
@@ -71,6 +73,7 @@ impl fmt::Display for What<'_> {
             Self::LetterBody { id } => write!(f, "the message of letter {id}"),
             Self::LetterError { id } => write!(f, "the error of letter {id}"),
             Self::Waiting { run } => write!(f, "what run {run} waits for"),
+            Self::Event { key, id } => write!(f, "the event {id} of key `{key}`"),
             Self::Value { space, key } => write!(f, "the value `{key}` of the space `{space}`"),
         }
     }
@@ -100,6 +103,7 @@ impl What<'_> {
             Self::LetterBody { id } => ("letter", id, [0; 8], &[]),
             Self::LetterError { id } => ("letter error", id, [0; 8], &[]),
             Self::Waiting { run } => ("waiting", run.as_str(), [0; 8], &[]),
+            Self::Event { key, id } => ("event", key, [0; 8], id.as_bytes()),
             Self::Value { space, key } => ("value", space, [0; 8], key.as_bytes()),
         };
         let parts = [head, word.as_bytes(), name.as_bytes(), &place, beside];

@@ -2,25 +2,27 @@
 //!
 //! What it promises: with a key set, everything that comes out of a run's input and its nodes (the
 //! records, the answers to interrupts, the texts of errors, what is asked of people) and out of a dead letter's message (its
-//! body, its error), and every value of the key-value store, is stored sealed by AES-256-GCM, and reads back as it was. What was stored before
+//! body, its error), the payload of every event from outside, and every value of the key-value store, is stored
+//! sealed by AES-256-GCM, and reads back as it was. What was stored before
 //! a key was set, or under a key that is still listed, reads on. A value moved to another place
 //! does not open. A key that is missing is an error that names it and the run, never a panic, and
 //! no failure of the run.
 //!
 //! What it never does: seal what a store finds and decides by (ids, keys, subjects, statuses, times,
 //! owners, counts, the names of interrupts, what kind of thing a run waits for, the spaces and keys of
-//! values, a letter's reason, node and headers); hide sizes and
+//! values, the keys and ids of events, a letter's reason, node and headers); hide sizes and
 //! times; notice that a run's last records were taken away, or that a whole run was put back to an
 //! earlier state, or that a record was replaced by one that was never sealed.
 //!
-//! Layout: [`KeyRing`] in `keys`, one sealed value in `frame`, the algorithm in `aes`, here and in
-//! `key_value` the ports.
+//! Layout: [`KeyRing`] in `keys`, one sealed value in `frame`, the algorithm in `aes`, here, in `events`
+//! and in `key_value` the ports.
 
 #[cfg(feature = "encryption")]
 mod aes;
 #[cfg(not(feature = "encryption"))]
 #[path = "no_aes.rs"]
 mod aes;
+mod events;
 mod frame;
 mod key_value;
 mod keys;

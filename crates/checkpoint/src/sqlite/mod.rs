@@ -8,6 +8,7 @@
 mod append;
 mod claim;
 mod codec;
+mod events;
 mod key_value;
 mod letters;
 mod open;

@@ -1,8 +1,11 @@
 //! Where an execution stops: given back, parked, or at the run's end.
 
+use std::collections::HashSet;
+
 use super::{Execution, Flushed, Halt, Stop};
 use crate::{
     base::Timestamp,
+    machine::Todo,
     record::{Body, Meta, Outcome},
     state::State,
     store::RunStatus,
@@ -21,8 +24,10 @@ impl<S: State, D: Send + Sync + 'static> Execution<S, D> {
         Ok(Stop::Drained)
     }
 
-    /// Nothing can run: gives the run back until then. `None` if an answer came in just now.
-    pub(super) async fn pause(&mut self, until: Option<Timestamp>) -> Halt<Option<Stop>> {
+    /// Nothing can run: gives the run back until something can. `None` if an answer came in just now.
+    pub(super) async fn pause(&mut self) -> Halt<Option<Stop>> {
+        self.await_events().await?;
+        let Todo::Wait(until) = self.machine.todo() else { return Ok(None) };
         let waiting = self.machine.waiting(&self.graph.sensitive);
         let Some(journal) = &mut self.journal else { return Ok(Some(Stop::Waiting(until))) };
         let settled = journal.settle(
@@ -45,6 +50,20 @@ impl<S: State, D: Send + Sync + 'static> Execution<S, D> {
                 Ok(None)
             }
         }
+    }
+
+    /// Notes which events the run waits for, and answers what can be answered now: the next write
+    /// finds these answers as it does those of others.
+    async fn await_events(&mut self) -> Halt<()> {
+        if self.journal.is_none() || self.machine.awaited().next().is_none() {
+            return Ok(());
+        }
+        // An answer must not be durable before its wait is.
+        self.flush().await?;
+        let waits: HashSet<String> = self.machine.awaited().map(|(id, _)| id.to_owned()).collect();
+        let now = self.clock.now();
+        let Some(journal) = &mut self.journal else { return Ok(()) };
+        Ok(journal.await_events(&waits, now).await?)
     }
 
     pub(super) async fn complete(&mut self) -> Halt<Stop> {

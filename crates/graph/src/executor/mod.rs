@@ -20,6 +20,7 @@ use super::{
     control::{Control, Stop},
     ended::EndedExecution,
     event::{Events, RunEvent},
+    external::AwaitedEvent,
     faults::Faults,
     graph::Graph,
     journal::{Flushed, Journal},
@@ -152,7 +153,7 @@ impl<S: State, D: Send + Sync + 'static> Execution<S, D> {
                 && let Some(node) = self.gate()
             {
                 let name = after(&node);
-                self.interrupt(None, node, name, raw_null()).await?;
+                self.interrupt((None, node, name), raw_null(), None).await?;
                 continue;
             }
             match todo {
@@ -161,8 +162,8 @@ impl<S: State, D: Send + Sync + 'static> Execution<S, D> {
                     self.flush().await?;
                     return Ok(Stop::Failed(failure));
                 }
-                Todo::Wait(until) => {
-                    if let Some(stop) = self.pause(until).await? {
+                Todo::Wait(_) => {
+                    if let Some(stop) = self.pause().await? {
                         return Ok(stop);
                     }
                 }
@@ -322,25 +323,31 @@ impl<S: State, D: Send + Sync + 'static> Execution<S, D> {
 
     async fn interrupt(
         &mut self,
-        index: Option<u32>,
-        node: Arc<str>,
-        name: String,
+        (index, node, name): (Option<u32>, Arc<str>, String),
         request: Arc<RawValue>,
+        event: Option<AwaitedEvent>,
     ) -> Halt<()> {
         let mut id = self.machine.interrupt_id(index, &name);
         if let Some(link) = &self.link {
             id.insert_str(0, link.prefix());
         }
         let (step, _) = self.machine.tasks();
-        self.events.emit(|| RunEvent::Interrupted {
-            id: id.clone(),
-            node: node.clone(),
-            request: redact(serde_json::from_str(request.get()).unwrap_or_default(), S::SENSITIVE),
+        self.events.emit(|| {
+            let (id, node) = (id.clone(), node.clone());
+            match &event {
+                Some(AwaitedEvent { key, until }) => {
+                    RunEvent::Parked { node, until: *until, reason: format!("event {key}") }
+                }
+                None => {
+                    let request = serde_json::from_str(request.get()).unwrap_or_default();
+                    RunEvent::Interrupted { id, node, request: redact(request, S::SENSITIVE) }
+                }
+            }
         });
         if let Some(journal) = &mut self.journal {
             journal.ask(id.clone());
         }
-        let meta = Meta::Interrupted { id, step, node, index, name };
+        let meta = Meta::Interrupted { id, step, node, index, name, event };
         self.record(meta, Body::Value(request)).await
     }
 }

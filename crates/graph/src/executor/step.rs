@@ -18,6 +18,7 @@ use crate::{
     command::{Command, Dispatch, NodeError, Suspension},
     context::{Context, Step},
     event::RunEvent,
+    external::AwaitedEvent,
     faults::Injected,
     journal::Journal,
     meter,
@@ -191,7 +192,8 @@ impl<S: State, D: std::marker::Send + Sync + 'static> Execution<S, D> {
         match self.machine.answer(step, Some(index), "before") {
             None => {
                 let request = raw_null();
-                self.interrupt(Some(index), name.clone(), "before".to_owned(), request).await?;
+                let gate = (Some(index), name.clone(), "before".to_owned());
+                self.interrupt(gate, request, None).await?;
                 Ok(false)
             }
             Some(answer) if refuses(answer) => {
@@ -249,7 +251,12 @@ impl<S: State, D: std::marker::Send + Sync + 'static> Execution<S, D> {
             },
             Err(NodeError::Fault(fault)) => (None, Some(fault)),
             Err(NodeError::Interrupt { name: asked, request }) => {
-                self.interrupt(Some(index), name, asked, request).await?;
+                self.interrupt((Some(index), name, asked), request, None).await?;
+                return Ok(false);
+            }
+            Err(NodeError::Event(event)) => {
+                let waits = (Some(index), name, AwaitedEvent::name(&event.key));
+                self.interrupt(waits, raw_null(), Some(event)).await?;
                 return Ok(false);
             }
             Err(NodeError::Suspended(Suspension { wait, answers })) => {

@@ -79,7 +79,7 @@ impl<S: State> RunMachine<S> {
                 Ok(())
             }
             (Meta::LetterConfirmed { id }, _) => self.confirm_letter(&id),
-            (Meta::Resumed { id }, _) if self.void.contains(&id) => Ok(()),
+            (Meta::Resumed { id, .. }, _) if self.void.contains(&id) => Ok(()),
             (Meta::Reopened { from, redo, .. }, _) => self.reopen(from, redo),
             _ if self.ended.is_some() => Err("the run has ended".to_owned()),
             (Meta::TaskFinished { step, node, index, attempts, us, fault, .. }, body) => {
@@ -95,11 +95,12 @@ impl<S: State> RunMachine<S> {
             (Meta::StepFinished { step, held }, Body::Tasks(routed)) => {
                 self.finish_step(step, routed, &held)
             }
-            (Meta::Interrupted { id, step, node, index, name }, Body::Value(request)) => {
+            (Meta::Interrupted { id, step, node, index, name, event }, Body::Value(request)) => {
                 let path = Path::default();
-                self.interrupt(OpenInterrupt { id, path, step, node, index, name, request, at })
+                let open = OpenInterrupt { id, path, step, node, index, name, request, at, event };
+                self.interrupt(open)
             }
-            (Meta::Resumed { id }, Body::Value(value)) => self.resume(&id, value),
+            (Meta::Resumed { id, .. }, Body::Value(value)) => self.resume(&id, value),
             (Meta::Parked { step, node, index, until, reason }, _) => {
                 self.slot(step, index, &node).map(|slot| *slot = Slot::Parked { until, reason })
             }

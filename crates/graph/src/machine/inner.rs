@@ -92,11 +92,21 @@ impl<S: State> RunMachine<S> {
         }
     }
 
+    /// Whether something in the task's subgraph waits for a person.
     pub(super) fn asks_inside(&self, index: u32) -> bool {
-        let inside = |open: &OpenInterrupt| {
+        self.open_inside(index).any(|open| open.event.is_none())
+    }
+
+    /// Whether something in the task's subgraph waits for an event.
+    pub(super) fn awaits_inside(&self, index: u32) -> bool {
+        self.open_inside(index).any(|open| open.event.is_some())
+    }
+
+    fn open_inside(&self, index: u32) -> impl Iterator<Item = &OpenInterrupt> {
+        let inside = move |open: &&OpenInterrupt| {
             open.path.places().first().is_some_and(|place| place.index == index)
         };
-        self.interrupts.iter().any(inside)
+        self.interrupts.iter().filter(inside)
     }
 
     /// Takes a record of the subgraph at `place`, which it sees at `rest`.
@@ -112,7 +122,7 @@ impl<S: State> RunMachine<S> {
         self.slot(place.step, place.index, &place.node)?;
         let (at, path) = (record.at, record.path);
         match &record.meta {
-            Meta::Interrupted { id, step, node, index, name } => {
+            Meta::Interrupted { id, step, node, index, name, event } => {
                 let Body::Value(request) = &record.body else {
                     return Err("its body is missing or of another kind".to_owned());
                 };
@@ -130,6 +140,7 @@ impl<S: State> RunMachine<S> {
                     name,
                     request,
                     at,
+                    event: event.clone(),
                 });
             }
             Meta::TaskFinished { step, node, index, attempts, us, fault, .. } => {
@@ -163,7 +174,7 @@ impl<S: State> RunMachine<S> {
 
     pub(super) fn resume_inside(&mut self, index: u32, id: &str, value: Arc<RawValue>) {
         let frame = self.frames.entry(index).or_default();
-        let meta = Meta::Resumed { id: id.to_owned() };
+        let meta = Meta::Resumed { id: id.to_owned(), event: None };
         frame.records.push(Record::new(Timestamp::default(), meta, Body::Value(value)));
         frame.answers += 1;
         if let Some(slot @ Slot::Suspended(_)) = self.slots.get_mut(index as usize) {
@@ -194,7 +205,7 @@ fn known(records: Vec<Record<()>>) -> Vec<Record<()>> {
         })
         .collect();
     let mine = |record: &Record<()>| match &record.meta {
-        Meta::Resumed { id } => asked.contains(id),
+        Meta::Resumed { id, .. } => asked.contains(id),
         _ => true,
     };
     records.into_iter().filter(mine).collect()

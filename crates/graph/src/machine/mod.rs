@@ -19,6 +19,7 @@ use serde_json::value::RawValue;
 
 use super::{
     command::{Command, Dispatch},
+    external::AwaitedEvent,
     record::{Envelope, Failure},
     state::{Invalid, State},
     waiting::{Question, Waiting},
@@ -141,7 +142,7 @@ impl<S: State> RunMachine<S> {
         if self.slots.iter().all(|slot| matches!(slot, Slot::Done { .. })) {
             return Todo::CloseStep;
         }
-        Todo::Wait(self.parked().map(|(until, _)| until))
+        Todo::Wait(self.wakes_at())
     }
 
     /// The earliest time that a task of the current step waits for, and why it does.
@@ -153,6 +154,18 @@ impl<S: State> RunMachine<S> {
             _ => None,
         });
         parked.min()
+    }
+
+    /// The earliest time that a task of the current step waits for, or that its wait for an event
+    /// ends at.
+    fn wakes_at(&self) -> Option<Timestamp> {
+        let parked = self.parked().map(|(until, _)| until);
+        parked.into_iter().chain(self.awaited().map(|(_, event)| event.until)).min()
+    }
+
+    /// The waits for events that nothing has answered: their interrupts' ids, and what they wait for.
+    pub(super) fn awaited(&self) -> impl Iterator<Item = (&str, &AwaitedEvent)> {
+        self.interrupts.iter().filter_map(|open| Some((&*open.id, open.event.as_ref()?)))
     }
 
     fn indices<'a>(
@@ -211,7 +224,11 @@ impl<S: State> RunMachine<S> {
         (0u32..).zip(self.tasks.iter().zip(&self.slots)).filter_map(|(index, (task, slot))| {
             let waits = match slot {
                 Slot::Done { .. } => return None,
+                Slot::Interrupted(id) if self.awaited().any(|(wait, _)| wait == id) => {
+                    "for an event"
+                }
                 Slot::Pending | Slot::Suspended(_) if self.asks_inside(index) => "for an answer",
+                Slot::Pending | Slot::Suspended(_) if self.awaits_inside(index) => "for an event",
                 Slot::Pending => "to run",
                 Slot::Interrupted(_) | Slot::Suspended(None) => "for an answer",
                 Slot::Parked { .. } | Slot::Suspended(Some(_)) => "for a time",
@@ -229,19 +246,24 @@ impl<S: State> RunMachine<S> {
         })
     }
 
-    /// Interrupts nobody has answered, the oldest first.
+    /// Interrupts nobody has answered, the oldest first; waits for events are among them.
     pub fn interrupts(&self) -> &[OpenInterrupt] {
         &self.interrupts
     }
 
-    /// What it waits for when it can do nothing now: answers come before times. Fields named
-    /// `sensitive` do not appear.
+    /// What it waits for when it can do nothing now: answers come before events, and these before
+    /// times. Fields named `sensitive` do not appear.
     pub fn waiting(&self, sensitive: &[&str]) -> Waiting {
-        if self.interrupts.is_empty() {
-            return Waiting::for_time(self.parked().map(|(_, reason)| reason));
+        let asked = self.interrupts.iter().filter(|open| open.event.is_none());
+        let asked: Vec<_> =
+            asked.map(|open| Question::new(&open.id, &open.request, sensitive)).collect();
+        let awaited: Vec<_> =
+            self.awaited().map(|(id, event)| Question::event(id, &event.key)).collect();
+        match (asked.is_empty(), awaited.is_empty()) {
+            (false, _) => Waiting::for_answers(asked.into_iter()),
+            (true, false) => Waiting::for_events(awaited.into_iter()),
+            (true, true) => Waiting::for_time(self.parked().map(|(_, reason)| reason)),
         }
-        let open = self.interrupts.iter();
-        Waiting::for_answers(open.map(|open| Question::new(&open.id, &open.request, sensitive)))
     }
 
     /// The answer given to the interrupt of this name, of this task of this step.

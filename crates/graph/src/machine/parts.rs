@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 
 use crate::{
     base::{Fault, Timestamp},
+    external::AwaitedEvent,
     path::Path,
     record::{Failure, Outcome},
     run_id::RunId,
@@ -57,6 +58,8 @@ pub struct OpenInterrupt {
     pub request: Arc<RawValue>,
     /// Since when.
     pub at: Timestamp,
+    /// The event that answers it, if it waits for one and for no person.
+    pub event: Option<AwaitedEvent>,
 }
 
 /// A task that ended.

@@ -3,6 +3,7 @@
 //! Runs are spread over shards by their id, each behind a short lock; nothing waits while it holds
 //! one. Locks are taken in one order: subjects, a shard, letters.
 
+mod events;
 mod key_value;
 mod runs;
 
@@ -37,6 +38,7 @@ struct Inner {
     shards: [Mutex<HashMap<RunId, Run>>; SHARDS],
     letters: Mutex<BTreeMap<String, Letter>>,
     entries: key_value::Entries,
+    events: Mutex<events::Events>,
 }
 
 impl Memory {
@@ -48,6 +50,7 @@ impl Memory {
             shards: std::array::from_fn(|_| Mutex::default()),
             letters: Mutex::default(),
             entries: key_value::Entries::default(),
+            events: Mutex::default(),
         }))
     }
 }

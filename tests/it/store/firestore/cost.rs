@@ -7,7 +7,7 @@ use verdict::{
     checkpoint::FirestoreUsage,
     graph::{
         Execute, Graph, NewSpec, Runtime, Stop, Store,
-        store::{Append, LetterFilter, RunFilter},
+        store::{Append, EventStore as _, EventWait, ExternalEvent, LetterFilter, RunFilter},
     },
     workflows::{
         Workflow,
@@ -127,6 +127,20 @@ async fn what_each_operation_costs() {
     assert_eq!(spent, usage(1, 0, 0), "reading it");
     let (_, spent) = costs(&store, store.sweep()).await;
     assert_eq!(spent, usage(1, 0, 0), "looking for what has expired, and finding nothing");
+    let event = ExternalEvent { key: "k".into(), id: "1".into(), payload: "1".into() };
+    let (_, spent) = costs(&store, store.put_event(event, Duration::from_secs(60))).await;
+    assert_eq!(spent, usage(0, 1, 0), "an event");
+    let wait = EventWait { key: "k".into(), run: id("a"), interrupt: "1.0.event:k".into() };
+    let (_, spent) = costs(&store, store.note_event_wait(wait.clone(), TTL)).await;
+    assert_eq!(spent, usage(1, 1, 0), "noting a wait for it");
+    let (_, spent) = costs(&store, store.find_event("k", &[])).await;
+    assert_eq!(spent, usage(1, 0, 0), "receiving it");
+    let (_, spent) = costs(&store, store.event_waits("k")).await;
+    assert_eq!(spent, usage(1, 0, 0), "who waits for it");
+    let (_, spent) = costs(&store, store.drop_event_wait(&wait)).await;
+    assert_eq!(spent, usage(0, 0, 1), "waiting no longer");
+    let (_, spent) = costs(&store, store.sweep_events()).await;
+    assert_eq!(spent, usage(2, 0, 0), "looking for events that are over, and finding none");
     let limit = RateLimit { capacity: 1.0, per_second: 1.0 };
     let limiter = RateLimiter::new(store.clone(), "limits", limit);
     let (_, spent) = costs(&store, limiter.acquire("k", 1.0)).await;

@@ -7,7 +7,7 @@ use verdict::{
     base::key_value::KeyValueStore as _,
     checkpoint::PostgresStore,
     db::{Postgres, PostgresOptions, postgres::VERSION},
-    graph::store::{NewRun, RunFilter, RunStatus, Store, WaitingFor},
+    graph::store::{EventStore, ExternalEvent, NewRun, RunFilter, RunStatus, Store, WaitingFor},
 };
 
 use super::{open, refused};
@@ -174,6 +174,11 @@ async fn a_schema_of_version_1_is_brought_up_to_date() {
     store.put("s", "k", "v".into(), TTL).await.unwrap();
     assert_eq!(store.get("s", "k").await.unwrap(), Some("v".into()));
     assert_eq!(store.sweep().await.unwrap(), 0);
+    let event = ExternalEvent { key: "k".into(), id: "1".into(), payload: "1".into() };
+    store.put_event(event.clone(), TTL).await.unwrap();
+    assert_eq!(store.find_event("k", &[]).await.unwrap(), Some(event));
+    assert_eq!(store.event_waits("k").await.unwrap(), []);
+    assert_eq!(store.sweep_events().await.unwrap(), 0);
     db.close().await;
     database.tell(&format!("DROP OWNED BY {role}; DROP ROLE {role}")).await;
     database.finish().await;

@@ -10,6 +10,7 @@ const STEPS: &[&str] = &[
     include_str!("schema/1_store.sql"),
     include_str!("schema/2_waiting.sql"),
     include_str!("schema/3_lost_claims.sql"),
+    include_str!("schema/4_events.sql"),
 ];
 
 /// The version this build reads and writes.

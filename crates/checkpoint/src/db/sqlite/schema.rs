@@ -12,6 +12,7 @@ const STEPS: &[&str] = &[
     include_str!("schema/2_queue.sql"),
     include_str!("schema/3_waiting.sql"),
     include_str!("schema/4_lost_claims.sql"),
+    include_str!("schema/5_events.sql"),
 ];
 
 /// Marks the file as ours ("vrdt").
