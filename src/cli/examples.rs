@@ -166,6 +166,17 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("count what is a month old", "verdict dlq discard --older-than 30d --dry-run"),
         ],
     ),
+    ("events", &[("CI has finished", "verdict events send ci/owner/repo/e1628bb")]),
+    (
+        "events send",
+        &[
+            ("with what the runs receive", r#"verdict events send ci/e1628bb '{"ok":true}'"#),
+            (
+                "the same event once, however often it is sent",
+                "verdict events send ci/e1628bb --id 7",
+            ),
+        ],
+    ),
     (
         "pause",
         &[
@@ -265,6 +276,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("for a program", "verdict doctor --format json"),
         ],
     ),
+    ("health", &[("for a container's health check", "verdict health")]),
     (
         "migrate",
         &[("before new workers start", "verdict migrate --config /etc/verdict/verdict.toml")],

@@ -16,8 +16,9 @@ use verdict_graph::{
         key_value::{Found, KeyValueStore, Write},
     },
     store::{
-        Append, Cancelled, Claim, Claimed, Deleted, Head, Lease, Letter, LetterFilter, LetterState,
-        NewRun, Opened, Resumed, RunFilter, RunId, Store, StoreError, StoredRecord,
+        Append, Cancelled, Claim, Claimed, Deleted, EventStore, EventWait, ExternalEvent, Head,
+        Lease, Letter, LetterFilter, LetterState, NewRun, Opened, Resumed, RunFilter, RunId, Store,
+        StoreError, StoredRecord,
     },
 };
 
@@ -162,6 +163,37 @@ impl Store for Timed<dyn Store> {
         state: LetterState,
     ) -> Result<Option<(LetterState, bool)>, StoreError> {
         run("settle_letter", self.0.settle_letter(id, state)).await
+    }
+}
+
+#[async_trait]
+impl EventStore for Timed<dyn Store> {
+    async fn put_event(&self, event: ExternalEvent, ttl: Duration) -> Result<(), StoreError> {
+        run("put_event", self.0.put_event(event, ttl)).await
+    }
+
+    async fn find_event(
+        &self,
+        key: &str,
+        except: &[String],
+    ) -> Result<Option<ExternalEvent>, StoreError> {
+        run("find_event", self.0.find_event(key, except)).await
+    }
+
+    async fn note_event_wait(&self, wait: EventWait, ttl: Duration) -> Result<(), StoreError> {
+        run("note_event_wait", self.0.note_event_wait(wait, ttl)).await
+    }
+
+    async fn event_waits(&self, key: &str) -> Result<Vec<EventWait>, StoreError> {
+        run("event_waits", self.0.event_waits(key)).await
+    }
+
+    async fn drop_event_wait(&self, wait: &EventWait) -> Result<(), StoreError> {
+        run("drop_event_wait", self.0.drop_event_wait(wait)).await
+    }
+
+    async fn sweep_events(&self) -> Result<u64, StoreError> {
+        run("sweep_events", self.0.sweep_events()).await
     }
 }
 

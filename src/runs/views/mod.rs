@@ -10,8 +10,8 @@ pub use self::{
     letter::{DeadLetter, DeadLetterDetails, dead_letter, dead_letter_details},
     record::HistoryRow,
     run::{
-        Interrupt, PendingTask, Run, RunDetails, RunLetter, WaitingInterrupt, WaitsFor, interrupts,
-        run, run_details,
+        Interrupt, PendingTask, Run, RunDetails, RunLetter, SentEvent, WaitingInterrupt, WaitsFor,
+        interrupts, run, run_details,
     },
     words::{
         any_letter_reason, letter_reason, letter_state, run_status, run_statuses, waiting_for,

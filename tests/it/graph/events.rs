@@ -98,7 +98,7 @@ async fn an_event_after_the_wait_wakes_the_run() {
         assert_eq!(seen.unfinished().next().unwrap().2, "for an event");
 
         let elsewhere = bench.elsewhere().await;
-        assert_eq!(send(&elsewhere, "1", "green").await, [id.clone()]);
+        assert_eq!(send(&elsewhere, "1", "green").await, std::slice::from_ref(&id));
         let head = bench.head(&id).await;
         assert_eq!((head.status, head.not_before), (RunStatus::Queued, Some(START)));
         assert_eq!(head.waiting, None);
@@ -148,13 +148,13 @@ async fn an_event_is_received_once() {
         let graph = graph.compile().unwrap();
         let id = bench.open(&graph).await;
         assert_eq!(bench.run(&graph, &id).await.stop, parked());
-        assert_eq!(send(&bench.runtime, "1", "green").await, [id.clone()]);
+        assert_eq!(send(&bench.runtime, "1", "green").await, std::slice::from_ref(&id));
         assert_eq!(send(&bench.runtime, "1", "red").await, []);
         assert_eq!(bench.run(&graph, &id).await.stop, parked(), "the second waits");
         assert_eq!(send(&bench.runtime, "1", "red").await, [], "not for the same one");
         assert_eq!(bench.run(&graph, &id).await.stop, parked());
         bench.pass(Duration::from_secs(1)).await;
-        assert_eq!(send(&bench.runtime, "2", "blue").await, [id.clone()]);
+        assert_eq!(send(&bench.runtime, "2", "blue").await, std::slice::from_ref(&id));
         assert_eq!(words(&bench.run(&graph, &id).await), ["first=green", "second=blue"]);
         let event = |meta: Meta| if let Meta::Resumed { event, .. } = meta { event } else { None };
         let ids: Vec<_> = bench.metas(&id).await.into_iter().filter_map(event).collect();
@@ -262,7 +262,7 @@ async fn a_sender_that_died_half_way_makes_good_for_it() {
         assert_eq!(bench.run(&graph, &id).await.stop, parked());
         bench.runtime.store.put_event(event("1", "green"), KEEP).await.unwrap();
         assert_eq!(bench.head(&id).await.status, RunStatus::Parked);
-        assert_eq!(send(&bench.runtime, "1", "green").await, [id.clone()]);
+        assert_eq!(send(&bench.runtime, "1", "green").await, std::slice::from_ref(&id));
         assert_eq!(words(&bench.run(&graph, &id).await)[2], "b=green");
         // Or it does not: the run finds it at its deadline.
         let graph = awaits(&graph, "b", "other");
@@ -300,9 +300,9 @@ async fn branches_wait_side_by_side() {
             let event = ExternalEvent::new(key, "1", &raw(payload)).unwrap();
             bench.runtime.send(event, KEEP).await.unwrap()
         };
-        assert_eq!(send("x", 1).await, [id.clone()]);
+        assert_eq!(send("x", 1).await, std::slice::from_ref(&id));
         assert_eq!(bench.run(&graph, &id).await.stop, parked(), "the other is not there");
-        assert_eq!(send("y", 2).await, [id.clone()]);
+        assert_eq!(send("y", 2).await, std::slice::from_ref(&id));
         let ran = bench.run(&graph, &id).await;
         assert_eq!(words(&ran), ["x Event(1)", "y Event(2)", "x Event(1)"]);
         assert_eq!(count(bench, &id, "interrupted").await, 3);
@@ -375,9 +375,9 @@ async fn a_subgraph_waits() {
             let (_, seen) = bench.runtime.inspect::<Words>(&id).await.unwrap();
             assert_eq!(seen.unfinished().next().unwrap().2, "for an event");
             let (word, last) = if by_event {
-                assert_eq!(send_to(bench, &key, "1", "green").await, [id.clone()]);
+                assert_eq!(send_to(bench, &key, "1", "green").await, std::slice::from_ref(&id));
                 assert_eq!(bench.run(&graph, &id).await.stop, parked(), "for the next one");
-                assert_eq!(send_to(bench, &key, "2", "blue").await, [id.clone()]);
+                assert_eq!(send_to(bench, &key, "2", "blue").await, std::slice::from_ref(&id));
                 ("green", "blue")
             } else {
                 bench.pass(MINUTE).await;
