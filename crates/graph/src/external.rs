@@ -304,7 +304,7 @@ impl Runtime {
                 Ok(_) => {}
                 Err(fault) if fault.is_transient() => return Err(fault),
                 Err(fault) => {
-                    tracing::warn!(run = %wait.run, %fault, "an event could not be given to a run");
+                    tracing::warn!(run = %wait.run, error = %fault, "an event could not be given to a run");
                 }
             }
         }

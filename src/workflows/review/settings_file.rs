@@ -88,7 +88,8 @@ fn cause(path: &[Segment], message: &str) -> String {
 
 /// What was probably meant, where the message says what is written and what could be.
 fn meant(message: &str) -> Option<String> {
-    let (found, expected) = message.split_once("expected")?;
+    let split = |words: &str| message.split_once(words);
+    let (found, expected) = split("expected").or_else(|| split("is not one of"))?;
     let word = found.split('`').nth(1)?;
     let part = |c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '-');
     Some(did_you_mean(word, expected.split(part)))

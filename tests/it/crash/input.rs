@@ -4,7 +4,7 @@
 use std::{fs, time::Duration};
 
 use serde_json::{Value, json};
-use sqlx::{ConnectOptions, sqlite::SqliteConnectOptions};
+use sqlx::{ConnectOptions, Connection as _, sqlite::SqliteConnectOptions};
 use verdict::{
     graph::store::{LetterFilter, Store},
     queue::{Message, Queue},
@@ -216,8 +216,8 @@ async fn a_message_above_the_limit_is_refused() {
 }
 
 /// §6: a file that is no database, and one whose pages are broken.
-#[test]
-fn a_broken_database_is_said_and_left_alone() {
+#[tokio::test]
+async fn a_broken_database_is_said_and_left_alone() {
     let (machine, repo) = (Machine::new(), repository());
     let path = repo.path().display().to_string();
     let review = ["review", "HEAD~1..HEAD", "--repo", &path, "--format", "json"];
@@ -232,8 +232,15 @@ fn a_broken_database_is_said_and_left_alone() {
 
     fs::remove_file(machine.file()).unwrap();
     assert_eq!(machine.run(&review).code, Some(0));
+    let mut database =
+        SqliteConnectOptions::new().filename(machine.file()).connect().await.unwrap();
+    let sql = "SELECT rootpage FROM sqlite_schema WHERE name IN ('run', 'record')";
+    let pages: Vec<u32> = sqlx::query_scalar(sql).fetch_all(&mut database).await.unwrap();
+    database.close().await.unwrap();
     let mut bytes = fs::read(machine.file()).unwrap();
-    bytes[4096..].fill(0x55);
+    for page in pages.into_iter().map(|page| page as usize) {
+        bytes[(page - 1) * 4096..page * 4096].fill(0x55);
+    }
     fs::write(machine.file(), bytes).unwrap();
     let (code, words) = said(&machine, &review);
     assert_eq!(code, Some(3));

@@ -168,6 +168,8 @@ fn fast(github: &FakeGitHub) -> Machine {
         .set("github.repair_interval", "0s")
         .set("github.settle", "100ms")
         .set("worker.backoff", "200ms")
+        // However long a fault is on a busy machine, it is transient.
+        .set("worker.attempts", "1000")
 }
 
 /// What verdict's App asks for.

@@ -37,7 +37,7 @@ fn keys(page: &str) -> BTreeSet<String> {
 #[test]
 fn every_setting_is_described() {
     let described: BTreeSet<_> = docs().iter().flat_map(|(_, page)| keys(page)).collect();
-    let missing = known_keys().into_iter().filter(|key| !described.contains(&**key));
+    let missing = known_keys().iter().filter(|key| !described.contains(&**key));
     none(&missing.map(|key| format!("`{key}` is in no page of docs/")).collect::<Vec<_>>());
 }
 

@@ -128,8 +128,8 @@ impl Journal {
                 self.done.entry(task).or_default().push(Done { pid, at });
             } else if line["message"] == "execution ended" {
                 match line["stop"].as_str().unwrap() {
-                    "Fenced" => self.fenced.push((pid, run())),
-                    stop if stop.starts_with("StoreLost") => self.lost.push((pid, run())),
+                    "fenced" => self.fenced.push((pid, run())),
+                    "store_lost" => self.lost.push((pid, run())),
                     _ => {}
                 }
             } else if line["level"] == "ERROR" {
