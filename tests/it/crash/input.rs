@@ -4,14 +4,14 @@
 use std::{fs, time::Duration};
 
 use serde_json::{Value, json};
-use sqlx::{ConnectOptions, Connection as _, sqlite::SqliteConnectOptions};
+use sqlx::{ConnectOptions, sqlite::SqliteConnectOptions};
 use verdict::{
     graph::store::{LetterFilter, Store},
     queue::{Message, Queue},
 };
 
 use super::fixture::{only_run, repository, review_of};
-use crate::support::{Machine, rows};
+use crate::support::{Machine, overwrite_runs, rows};
 
 /// The exit code, and the one line on standard error without the machine's folder.
 fn said(machine: &Machine, args: &[&str]) -> (Option<i32>, String) {
@@ -232,16 +232,7 @@ async fn a_broken_database_is_said_and_left_alone() {
 
     fs::remove_file(machine.file()).unwrap();
     assert_eq!(machine.run(&review).code, Some(0));
-    let mut database =
-        SqliteConnectOptions::new().filename(machine.file()).connect().await.unwrap();
-    let sql = "SELECT rootpage FROM sqlite_schema WHERE name IN ('run', 'record')";
-    let pages: Vec<u32> = sqlx::query_scalar(sql).fetch_all(&mut database).await.unwrap();
-    database.close().await.unwrap();
-    let mut bytes = fs::read(machine.file()).unwrap();
-    for page in pages.into_iter().map(|page| page as usize) {
-        bytes[(page - 1) * 4096..page * 4096].fill(0x55);
-    }
-    fs::write(machine.file(), bytes).unwrap();
+    overwrite_runs(&machine.file()).await;
     let (code, words) = said(&machine, &review);
     assert_eq!(code, Some(3));
     assert!(words.contains("the file is corrupt"), "{words}");

@@ -14,6 +14,7 @@ use verdict::{
 };
 
 use super::harness::*;
+use crate::support::overwrite_runs;
 
 async fn open(path: &Path, options: SqliteOptions) -> (Sqlite, SqliteStore) {
     let db = Sqlite::open(path, options).await.unwrap();
@@ -127,10 +128,7 @@ async fn a_corrupt_file_is_broken_and_says_so() {
     let (db, store) = open(&path, SqliteOptions::default()).await;
     store.open(run("a")).await.unwrap();
     db.close().await.unwrap();
-    let mut bytes = fs::read(&path).unwrap();
-    // The first page, with the schema, stays; the tables are lost.
-    bytes[4096..].fill(0xa5);
-    fs::write(&path, bytes).unwrap();
+    overwrite_runs(&path).await;
     let (_db, store) = open(&path, SqliteOptions::default()).await;
     for answer in [store.head(&id("a")).await.map(drop), store.open(run("b")).await.map(drop)] {
         match answer.unwrap_err() {

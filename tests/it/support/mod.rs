@@ -23,7 +23,7 @@ pub use process::Process;
 pub use proxy::Proxy;
 pub use pubsub::Emulator;
 pub use rabbit::{Broker, Queue};
-pub use rest::{barrier, completed, hold_messages, lift, rows, stuck};
+pub use rest::{barrier, completed, hold_messages, lift, overwrite_runs, rows, stuck};
 
 use std::time::Duration;
 

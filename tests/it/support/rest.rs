@@ -94,6 +94,21 @@ pub async fn rows(file: &Path) -> Rows {
     Rows { runs: row.get(0), records: row.get(1), messages: row.get(2) }
 }
 
+/// Fills the pages that the tables of runs begin with. The schema stays; the file is not open.
+pub async fn overwrite_runs(file: &Path) {
+    let mut conn = connect(file, Duration::from_secs(30)).await;
+    let sql = "SELECT rootpage FROM sqlite_schema WHERE name IN ('run', 'record')";
+    let pages: Vec<u32> = sqlx::query_scalar(sql).fetch_all(&mut conn).await.unwrap();
+    let size: u32 = sqlx::query_scalar("PRAGMA page_size").fetch_one(&mut conn).await.unwrap();
+    conn.close().await.unwrap();
+    let mut bytes = std::fs::read(file).unwrap();
+    for page in pages {
+        let (start, end) = ((page - 1) * size, page * size);
+        bytes[start as usize..end as usize].fill(0xa5);
+    }
+    std::fs::write(file, bytes).unwrap();
+}
+
 /// How many runs are complete.
 pub async fn completed(file: &Path) -> u64 {
     let mut conn = connect(file, Duration::from_secs(30)).await;
