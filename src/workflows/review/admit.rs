@@ -1,7 +1,9 @@
 //! From an event to a review: which one, and whether the repository wants it.
 
+use std::collections::HashSet;
+
 use super::{
-    GITHUB, Review, ReviewDeps, ReviewInput, ReviewStart, RuleBook, RuleInfo,
+    GITHUB, Review, ReviewDeps, ReviewInput, ReviewStart, RuleInfo,
     agents::AGENTS,
     models::Models,
     overrides::Overrides,
@@ -87,10 +89,11 @@ fn start(
 
 /// Explains the first rule that the question names.
 async fn explain(deps: &ReviewDeps, question: &Question) -> Result<Admission<ReviewStart>> {
-    let book = RuleBook::new(&[])?;
+    // A reply has the whole comment above it as its topic, so names are compared before rules are read.
+    let ids: HashSet<String> = RuleInfo::built_in_ids().collect();
     let part = |c: char| !(c.is_ascii_alphanumeric() || c == '-' || c == '_');
-    let rule = question.topic.split(part).find_map(|word| book.find(word));
-    let text = rule.map_or_else(unknown, |rule| explained(&rule));
+    let named = question.topic.split(part).find(|word| ids.contains(*word));
+    let text = named.and_then(RuleInfo::built_in).map_or_else(unknown, |rule| explained(&rule));
     deps.forges.answer(question, &text).await?;
     Ok(Admission::Ignore { reason: "a question was answered".to_owned() })
 }
