@@ -162,7 +162,7 @@ impl Runs {
         for id in ids {
             let answer = match to {
                 LetterState::Replayed => self.resend(id).await,
-                _ => self.settle_letter(id, to).await,
+                _ => self.settle_letter(id, to, None).await,
             };
             let ends = answer.as_ref().is_err_and(Fault::is_transient);
             if answer.as_ref().is_ok_and(|answer| *answer != Replayed::Missing) {
@@ -196,18 +196,21 @@ impl Runs {
         }
         // Sent first: a crash now leaves an open letter and a message that does its work once.
         self.notifier.resend(&letter).await?;
-        let closed = self.settle_letter(id, LetterState::Replayed).await?;
-        // A worker may have been quicker: what failed again meanwhile was closed with the rest.
-        if let Some(now) = self.store().letter(id).await?
-            && (now.last_at, now.executions) != (letter.last_at, letter.executions)
-        {
-            self.store().put_letter(now).await?;
-        }
-        Ok(closed)
+        let settled = self.settle_letter(id, LetterState::Replayed, Some(letter.last_at)).await?;
+        Ok(match settled {
+            // A worker was quicker, and the message failed again.
+            Replayed::Before(LetterState::Open) => Replayed::Done,
+            settled => settled,
+        })
     }
 
-    async fn settle_letter(&self, id: &str, to: LetterState) -> Result<Replayed> {
-        Ok(match self.store().settle_letter(id, to).await? {
+    async fn settle_letter(
+        &self,
+        id: &str,
+        to: LetterState,
+        last_at: Option<Timestamp>,
+    ) -> Result<Replayed> {
+        Ok(match self.store().settle_letter(id, to, last_at).await? {
             None => Replayed::Missing,
             Some((_, true)) => Replayed::Done,
             Some((before, false)) => Replayed::Before(before),

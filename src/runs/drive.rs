@@ -328,7 +328,7 @@ impl Runs {
             Stop::Ended => Outcome::Early { left: Duration::ZERO }.into(),
             Stop::Waiting(_) => {
                 metrics::came_to(&head.workflow, RunStatus::Parked);
-                self.show_logged(&head.id, (RunStatus::Parked, "an answer or a time")).await;
+                self.show_waiting(&head.id, (RunStatus::Parked, "an answer or a time")).await;
                 Outcome::Parked.into()
             }
             Stop::Drained | Stop::Crashed => Outcome::Stopping.into(),
@@ -337,14 +337,11 @@ impl Runs {
                 Some(head) if !head.status.is_final() => {
                     WorkResult::because(Outcome::LeaseLost, "the lease was lost")
                 }
-                Some(head) => {
+                _ => {
                     // What it was about to show as it was stopped is there by now.
-                    if matches!(head.status, RunStatus::Superseded | RunStatus::Cancelled) {
-                        self.show_logged(&head.id, (head.status, "")).await;
-                    }
+                    self.show_stopped(&head.id).await;
                     Outcome::Done.into()
                 }
-                None => Outcome::Done.into(),
             },
             Stop::StoreLost(fault) => return unloadable(fault, lease, head),
             Stop::Failed(failure) => {

@@ -224,6 +224,26 @@ impl Runs {
         }
     }
 
+    /// The same of a run that goes on later. One that was stopped meanwhile is shown as stopped: whoever
+    /// stopped it may have shown that first.
+    async fn show_waiting(&self, run: &RunId, stands: (RunStatus, &str)) {
+        self.show_logged(run, stands).await;
+        self.show_stopped(run).await;
+    }
+
+    /// Shows that a run was superseded or cancelled, if it was.
+    async fn show_stopped(&self, run: &RunId) {
+        match self.store().head(run).await {
+            Ok(Some(head))
+                if matches!(head.status, RunStatus::Superseded | RunStatus::Cancelled) =>
+            {
+                self.show_logged(run, (head.status, "")).await;
+            }
+            Ok(_) => {}
+            Err(error) => tracing::warn!(%run, %error, "whether the run was stopped is not known"),
+        }
+    }
+
     /// The run's head now.
     async fn head(&self, run: &RunId) -> Result<Head, Error> {
         let head = self.store().head(run).await?;

@@ -32,11 +32,13 @@ impl Runs {
                     true => execution.retry_later(failure, at).await,
                     false => execution.hand_back(failure, at).await,
                 };
-                given.map_err(lost)?;
+                if !self.is_recorded(&head, given).await? {
+                    return Ok(());
+                }
                 // What is not at fault itself and goes on in a moment is not worth a word.
                 if counted || failure.fault.retry_after.is_some() {
                     let why = format!("{} (the next attempt is at {at})", failure.fault);
-                    self.show_logged(&head.id, (RunStatus::Queued, &why)).await;
+                    self.show_waiting(&head.id, (RunStatus::Queued, &why)).await;
                 }
                 Ok(())
             }
@@ -103,13 +105,17 @@ impl Runs {
                 let counted = (execution.letters(), execution.executions() + 1);
                 let origin = (execution.started_at(), execution.envelope().unwrap_or(message));
                 let letter = self.letter_of(&head, counted, (failure, reason), origin);
-                execution.fail(failure, Some(letter.clone())).await.map_err(lost)?;
+                let failed = execution.fail(failure, Some(letter.clone())).await;
+                if !self.is_recorded(&head, failed).await? {
+                    return Ok(());
+                }
                 metrics::ended(&head, RunStatus::Failed, self.now());
                 if !self.publish_dead_letter(&letter).await? {
                     // A sweep shows it, and confirms.
                     return Ok(());
                 }
-                return execution.confirm_letter(&letter.id).await.map_err(lost);
+                let confirmed = execution.confirm_letter(&letter.id).await;
+                return self.is_recorded(&head, confirmed).await.map(drop);
             }
             UnsettledRun::Claimed(lease, head) => (lease, head),
             UnsettledRun::Unclaimed(head) => {
@@ -140,6 +146,24 @@ impl Runs {
         metrics::ended(&head, RunStatus::Failed, self.now());
         self.publish_dead_letter(&letter).await.map(drop)
     }
+
+    /// Whether the store took the outcome of a run. One that was stopped, or is another's by now, is not
+    /// this process's to settle.
+    ///
+    /// # Errors
+    /// If the store does not take it.
+    async fn is_recorded(&self, head: &Head, taken: std::result::Result<(), Stop>) -> Result<bool> {
+        match taken {
+            Ok(()) => Ok(true),
+            Err(Stop::Fenced) => {
+                tracing::info!(run = %head.id, "stopped, or another's, before it was settled");
+                self.show_stopped(&head.id).await;
+                Ok(false)
+            }
+            Err(Stop::StoreLost(fault)) => Err(fault),
+            Err(stop) => Err(Fault::transient(format!("the outcome was not recorded ({stop:?})"))),
+        }
+    }
 }
 
 /// The part of the head that an append sets, as it is. A run that is noted about is not due.
@@ -151,13 +175,5 @@ pub(super) fn unchanged(head: &Head) -> HeadChange {
         executions: head.executions,
         active: head.active,
         error: head.error.clone(),
-    }
-}
-
-/// The store did not take an outcome: what was fenced is another's business, the rest an outage.
-fn lost(stop: Stop) -> Fault {
-    match stop {
-        Stop::StoreLost(fault) => fault,
-        other => Fault::transient(format!("the run was lost before it was settled ({other:?})")),
     }
 }

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use verdict_graph::{
     base::{
-        self,
+        self, Timestamp,
         key_value::{Found, KeyValueStore, Write},
     },
     store::{
@@ -161,8 +161,9 @@ impl Store for Timed<dyn Store> {
         &self,
         id: &str,
         state: LetterState,
+        last_at: Option<Timestamp>,
     ) -> Result<Option<(LetterState, bool)>, StoreError> {
-        run("settle_letter", self.0.settle_letter(id, state)).await
+        run("settle_letter", self.0.settle_letter(id, state, last_at)).await
     }
 }
 

@@ -61,6 +61,15 @@ pub fn is_superseded_by(other: &Head, order: i64) -> bool {
     !other.status.is_final() && other.order <= order
 }
 
+/// Whether [`Store::settle_letter`] settles this letter.
+///
+/// [`Store::settle_letter`]: crate::store::Store::settle_letter
+pub fn settles(letter: &Letter, state: LetterState, last_at: Option<Timestamp>) -> bool {
+    letter.state == LetterState::Open
+        && state != LetterState::Open
+        && last_at.is_none_or(|at| letter.last_at == at)
+}
+
 /// Stops a run from outside with one record: nobody holds it any more, and nobody need look after
 /// it.
 pub fn stop(head: &mut Head, status: RunStatus, now: Timestamp) {

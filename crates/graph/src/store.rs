@@ -339,10 +339,12 @@ pub trait Store: EventStore {
     /// Marks the letter as confirmed by the queue. Answers whether it was there.
     async fn confirm_letter(&self, id: &str) -> Result<bool, StoreError>;
 
-    /// Settles an open letter. Answers the state it has now and whether this call changed it.
+    /// Settles an open letter; with `last_at` only if it was last given up then. Answers the state it
+    /// has now and whether this call changed it.
     async fn settle_letter(
         &self,
         id: &str,
         state: LetterState,
+        last_at: Option<Timestamp>,
     ) -> Result<Option<(LetterState, bool)>, StoreError>;
 }

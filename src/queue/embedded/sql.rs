@@ -239,10 +239,9 @@ fn plan(
 }
 
 pub(super) async fn insert_dead(db: &mut SqliteConnection, letter: &DeadLetter) -> Result<()> {
-    // A letter given up again moves to the end: whoever takes its place away does not take it.
+    // A letter given up again has a new place: whoever takes the old one away does not take it.
     sqlx::query(
-        "insert into queue_dead (id, reason, headers, body) values (?1, ?2, ?3, ?4)
-         on conflict (id) do update set seq = (select max(seq) + 1 from queue_dead)",
+        "insert or replace into queue_dead (id, reason, headers, body) values (?1, ?2, ?3, ?4)",
     )
     .bind(&letter.id)
     .bind(&letter.reason)

@@ -34,7 +34,7 @@ async fn servers_remove_what_outlived_its_retention(site: &Site) {
     for name in ["mourned", "parked", "held"] {
         assert!(names.contains(&format!("{name:?}")), "{names:?}");
     }
-    site.store.settle_letter("l", LetterState::Discarded).await.unwrap();
+    site.store.settle_letter("l", LetterState::Discarded, None).await.unwrap();
     left(2).await;
     // A store may remove it after the run: with the next look, where both are no one step.
     eventually("its letter goes", async || {

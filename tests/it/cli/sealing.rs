@@ -119,7 +119,10 @@ async fn nothing_sealed_can_be_found_in_the_database(site: &Site) {
         site.store.delete(&id(name)).await.unwrap();
     }
     for name in ["alone", "with the append"] {
-        site.store.settle_letter(name, verdict::graph::store::LetterState::Replayed).await.unwrap();
+        site.store
+            .settle_letter(name, verdict::graph::store::LetterState::Replayed, None)
+            .await
+            .unwrap();
     }
     fill(&Sealed::new(site.store.clone(), KeyRing::default())).await;
     assert!(shows_the_marker(site).await);

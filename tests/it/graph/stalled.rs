@@ -10,10 +10,13 @@ use std::{
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use verdict::graph::store::{
-    Append, Cancelled, Claim, Claimed, Deleted, EventStore, EventWait, ExternalEvent, Head, Lease,
-    Letter, LetterFilter, LetterState, NewRun, Opened, Resumed, RunFilter, RunId, Store,
-    StoreError, StoredRecord,
+use verdict::{
+    base::Timestamp,
+    graph::store::{
+        Append, Cancelled, Claim, Claimed, Deleted, EventStore, EventWait, ExternalEvent, Head,
+        Lease, Letter, LetterFilter, LetterState, NewRun, Opened, Resumed, RunFilter, RunId, Store,
+        StoreError, StoredRecord,
+    },
 };
 
 pub struct Stalled {
@@ -149,7 +152,8 @@ impl Store for Stalled {
         &self,
         id: &str,
         state: LetterState,
+        last_at: Option<Timestamp>,
     ) -> Result<Option<(LetterState, bool)>, StoreError> {
-        self.line()?.settle_letter(id, state).await
+        self.line()?.settle_letter(id, state, last_at).await
     }
 }

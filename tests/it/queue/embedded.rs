@@ -1,14 +1,15 @@
 //! What is particular to the embedded queue: it lives on a disk, beside other things.
 
-use std::{pin::pin, time::Duration};
+use std::{future::ready, pin::pin, time::Duration};
 
+use async_trait::async_trait;
 use futures_util::FutureExt;
 use verdict::{
     base::key_value::{KeyValueStore, MAX_VALUE_BYTES},
     checkpoint::SqliteStore,
     db::{Sqlite, SqliteOptions},
     queue::{
-        Message, Queue, Settled, Settlement,
+        DeadLetter, DeadVisitor, Fate, Message, Queue, QueueError, Settled, Settlement,
         embedded::{Embedded, Options},
     },
 };
@@ -32,6 +33,48 @@ async fn publishing_wakes_consumers_of_the_same_handle() {
     assert!((&mut waiting).now_or_never().is_none());
     delivery.settle(Settlement::HandBack).await.unwrap();
     assert_eq!(waiting.await.unwrap().message, delivery.message);
+}
+
+fn dead(id: &str) -> DeadLetter {
+    DeadLetter {
+        id: id.to_owned(),
+        reason: "permanent".to_owned(),
+        by_broker: false,
+        notes: Vec::new(),
+        message: Message::new(id.to_owned()),
+    }
+}
+
+/// Takes the first letter away; while it looks at it, `meanwhile` happens.
+struct Remover<F>(Option<F>);
+
+#[async_trait]
+impl<F: Future<Output = ()> + Send> DeadVisitor for Remover<F> {
+    async fn visit(&mut self, _: DeadLetter) -> Result<Fate, QueueError> {
+        let Some(meanwhile) = self.0.take() else { return Ok(Fate::Keep) };
+        meanwhile.await;
+        Ok(Fate::Remove)
+    }
+}
+
+/// W3: whoever saw a letter takes that one away, and not what was put there since, also where all
+/// that was there had gone meanwhile.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_dead_letter_put_there_again_is_not_removed_with_the_old_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = Sqlite::open(folder.path().join("queue.db"), SqliteOptions::default()).await.unwrap();
+    let queue = &Embedded::open(db, Options::default());
+    for again in ["one", "another"] {
+        queue.publish_dead(dead("one")).await.unwrap();
+        let meanwhile = async {
+            queue.visit_dead(&mut Remover(Some(ready(())))).await.unwrap();
+            assert_eq!(queue.depth().await.unwrap().dead, Some(0));
+            queue.publish_dead(dead(again)).await.unwrap();
+        };
+        queue.visit_dead(&mut Remover(Some(meanwhile))).await.unwrap();
+        assert_eq!(queue.depth().await.unwrap().dead, Some(1), "{again}");
+        queue.visit_dead(&mut Remover(Some(ready(())))).await.unwrap();
+    }
 }
 
 /// The queue and a run store share one file, one writer and its commits, and neither disturbs the

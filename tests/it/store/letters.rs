@@ -50,7 +50,7 @@ pub async fn putting_one_twice_keeps_the_first(place: &Place) {
 
 pub async fn one_discarded_stays_discarded(place: &Place) {
     place.store.put_letter(letter("l")).await.unwrap();
-    place.store.settle_letter("l", LetterState::Discarded).await.unwrap();
+    place.store.settle_letter("l", LetterState::Discarded, None).await.unwrap();
     place.store.put_letter(later("l")).await.unwrap();
     let found = get(place, "l").await;
     assert_eq!((found.state, found.executions), (LetterState::Discarded, 2));
@@ -59,7 +59,7 @@ pub async fn one_discarded_stays_discarded(place: &Place) {
 pub async fn a_replayed_one_opens_again(place: &Place) {
     place.store.put_letter(letter("l")).await.unwrap();
     place.store.confirm_letter("l").await.unwrap();
-    place.store.settle_letter("l", LetterState::Replayed).await.unwrap();
+    place.store.settle_letter("l", LetterState::Replayed, None).await.unwrap();
     place.store.put_letter(later("l")).await.unwrap();
     let found = get(place, "l").await;
     assert_eq!((found.state, found.confirmed), (LetterState::Open, false));
@@ -67,7 +67,7 @@ pub async fn a_replayed_one_opens_again(place: &Place) {
 }
 
 pub async fn settle_once(place: &Place) {
-    let settle = |state| place.store.settle_letter("l", state);
+    let settle = |state| place.store.settle_letter("l", state, None);
     assert_eq!(settle(LetterState::Replayed).await.unwrap(), None);
     assert!(!place.store.confirm_letter("l").await.unwrap());
     place.store.put_letter(letter("l")).await.unwrap();
@@ -80,13 +80,23 @@ pub async fn settle_once(place: &Place) {
     assert_eq!(get(place, "l").await.state, replayed);
 }
 
+pub async fn one_given_up_again_is_not_settled_as_it_was(place: &Place) {
+    place.store.put_letter(letter("l")).await.unwrap();
+    place.store.put_letter(later("l")).await.unwrap();
+    let settle = |at| place.store.settle_letter("l", LetterState::Replayed, Some(at));
+    assert_eq!(settle(START).await.unwrap(), Some((LetterState::Open, false)));
+    assert_eq!(get(place, "l").await.state, LetterState::Open);
+    let now = START.plus(SECOND);
+    assert_eq!(settle(now).await.unwrap(), Some((LetterState::Replayed, true)));
+}
+
 pub async fn are_filtered_the_newest_first(place: &Place) {
     for (n, name) in ["a", "b", "c", "d"].into_iter().enumerate() {
         let last_at = START.plus(SECOND * u32::try_from(n / 2).unwrap());
         place.store.put_letter(Letter { last_at, ..letter(name) }).await.unwrap();
     }
     place.store.confirm_letter("a").await.unwrap();
-    place.store.settle_letter("d", LetterState::Replayed).await.unwrap();
+    place.store.settle_letter("d", LetterState::Replayed, None).await.unwrap();
     let names = async |filter: LetterFilter| -> Vec<String> {
         let letters = place.store.letters(&filter).await.unwrap();
         assert!(letters.iter().all(|letter| letter.payload.is_empty()), "payloads are left out");
@@ -116,7 +126,7 @@ pub async fn are_written_with_the_append_or_not_at_all(place: &Place) {
     place.store.append(op.clone()).await.unwrap();
     assert_eq!(get(place, "l").await.run, Some(id("a")));
     // Replayed since, it is not opened again by an append whose answer was lost.
-    place.store.settle_letter("l", LetterState::Replayed).await.unwrap();
+    place.store.settle_letter("l", LetterState::Replayed, None).await.unwrap();
     place.store.append(op).await.unwrap();
     assert_eq!(get(place, "l").await.state, LetterState::Replayed);
     place.store.append(with("l", 2)).await.unwrap();

@@ -103,6 +103,7 @@ suite! {
         one_discarded_stays_discarded
         a_replayed_one_opens_again
         settle_once
+        one_given_up_again_is_not_settled_as_it_was
         are_filtered_the_newest_first
         are_written_with_the_append_or_not_at_all
         odd_characters_survive_in_heads_and_letters;

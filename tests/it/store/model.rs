@@ -298,7 +298,7 @@ async fn does(place: &Place, ready: &Ready, won: &mut Vec<Lease>) -> String {
             debug(
                 place,
                 settles.iter().map(|(n, state)| async move {
-                    store.settle_letter(&n.to_string(), *state).await
+                    store.settle_letter(&n.to_string(), *state, None).await
                 }),
             )
             .await

@@ -58,7 +58,7 @@ pub async fn retention_takes_old_final_runs_only(place: &Place) {
     let of = |name: &str| verdict::graph::store::Letter { run: Some(id(name)), ..letter(name) };
     place.store.put_letter(of("mourned")).await.unwrap();
     place.store.put_letter(of("failed")).await.unwrap();
-    place.store.settle_letter("failed", LetterState::Discarded).await.unwrap();
+    place.store.settle_letter("failed", LetterState::Discarded, None).await.unwrap();
     assert_eq!(place.store.expire(SECOND, 9).await.unwrap(), 0, "too young");
     place.pass(AGE).await;
     place.run_in(run("young"), RunStatus::Completed).await;
@@ -67,7 +67,7 @@ pub async fn retention_takes_old_final_runs_only(place: &Place) {
     assert_eq!(left(place).await, kept);
     let letters = place.store.letters(&LetterFilter::default()).await.unwrap();
     assert_eq!(letters.len(), 1, "the settled letter is gone, the open one stays");
-    place.store.settle_letter("mourned", LetterState::Discarded).await.unwrap();
+    place.store.settle_letter("mourned", LetterState::Discarded, None).await.unwrap();
     assert_eq!(place.store.expire(AGE, 9).await.unwrap(), 1);
 }
 

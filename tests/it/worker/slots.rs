@@ -69,6 +69,8 @@ async fn a_burst_of_pushes_starts_one_run() {
         let subject = "host/o/a#7";
         hall.send(&Part { settles: true, ..about(name, subject, order) }).await;
         hall.becomes(name, RunStatus::Queued).await;
+        // Its wake-up is sent after that.
+        hall.settled(order.unsigned_abs()).await;
         hall.pass(seconds(2));
     }
     hall.becomes("first", RunStatus::Superseded).await;

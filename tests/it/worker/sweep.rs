@@ -166,7 +166,7 @@ async fn the_queues_own_dead_letters_are_reconciled() {
     hall.queue.publish_dead(dead("brokers-own")).await.unwrap();
     hall.store.put_letter(letter(&hall, None)).await.unwrap();
     let settled = letter(&hall, None).id;
-    hall.store.settle_letter(&settled, LetterState::Discarded).await.unwrap();
+    hall.store.settle_letter(&settled, LetterState::Discarded, None).await.unwrap();
     hall.queue.publish_dead(dead(&settled)).await.unwrap();
 
     let worker = hall.worker();

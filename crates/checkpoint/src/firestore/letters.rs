@@ -146,9 +146,10 @@ impl FirestoreStore {
         &self,
         id: &str,
         state: LetterState,
+        last_at: Option<Timestamp>,
     ) -> Result<Option<(LetterState, bool)>, Failed> {
         let change = |letter: &mut Letter| {
-            let settles = letter.state == LetterState::Open && state != LetterState::Open;
+            let settles = rules::settles(letter, state, last_at);
             if settles {
                 letter.state = state;
             }

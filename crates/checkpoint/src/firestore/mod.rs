@@ -49,7 +49,7 @@ use self::{
     row::Row,
 };
 use verdict_graph::{
-    base::{Clock, Fault},
+    base::{Clock, Fault, Timestamp},
     store::{
         Append, Cancelled, Claim, Claimed, Deleted, Head, Lease, Letter, LetterFilter, LetterState,
         NewRun, Opened, Resumed, RunFilter, RunId, Store, StoreError, StoredRecord,
@@ -266,7 +266,8 @@ impl Store for FirestoreStore {
         &self,
         id: &str,
         state: LetterState,
+        last_at: Option<Timestamp>,
     ) -> Result<Option<(LetterState, bool)>, StoreError> {
-        Ok(self.settle(id, state).await?)
+        Ok(self.settle(id, state, last_at).await?)
     }
 }

@@ -80,15 +80,16 @@ pub(super) async fn confirm(db: &Postgres, id: &str) -> Result<bool, DbError> {
 pub(super) async fn settle(
     db: &Postgres,
     id: &str,
-    state: LetterState,
+    (state, last_at): (LetterState, Option<Timestamp>),
 ) -> Result<Option<(LetterState, bool)>, DbError> {
     db.transaction(
         Repeat::Never,
         &[],
         work!(|session| {
-            let sql =
-                "UPDATE verdict.letter SET state = $2 WHERE id = $1 AND state = 0 AND $2 <> 0";
+            let sql = "UPDATE verdict.letter SET state = $2 WHERE id = $1 AND state = 0 AND $2 <> 0 \
+                       AND ($3::bigint IS NULL OR last_at = $3)";
             let sql = sqlx::query(sql).bind(id.as_bytes()).bind(code(&LetterState::ALL, &state));
+            let sql = sql.bind(last_at.map(|at| at.0));
             let settled = session.run(sql).await? > 0;
             let sql =
                 sqlx::query("SELECT state FROM verdict.letter WHERE id = $1").bind(id.as_bytes());

@@ -34,9 +34,12 @@ use crate::{
     codec::refused,
     db::{Postgres, postgres::Lanes},
 };
-use verdict_graph::store::{
-    Append, Cancelled, Claim, Claimed, Deleted, Head, Lease, Letter, LetterFilter, LetterState,
-    NewRun, Opened, Resumed, RunFilter, RunId, Store, StoreError, StoredRecord,
+use verdict_graph::{
+    base::Timestamp,
+    store::{
+        Append, Cancelled, Claim, Claimed, Deleted, Head, Lease, Letter, LetterFilter, LetterState,
+        NewRun, Opened, Resumed, RunFilter, RunId, Store, StoreError, StoredRecord,
+    },
 };
 
 /// At most one group of a kind under way for so many connections.
@@ -153,7 +156,8 @@ impl Store for PostgresStore {
         &self,
         id: &str,
         state: LetterState,
+        last_at: Option<Timestamp>,
     ) -> Result<Option<(LetterState, bool)>, StoreError> {
-        letters::settle(&self.db, id, state).await.map_err(refused)
+        letters::settle(&self.db, id, (state, last_at)).await.map_err(refused)
     }
 }

@@ -35,9 +35,12 @@ use bytes::Bytes;
 
 use self::frame::What;
 pub use self::{key_value::SealedKeyValues, keys::KeyRing};
-use verdict_graph::store::{
-    Append, Cancelled, Claim, Claimed, Deleted, Head, Lease, Letter, LetterFilter, LetterState,
-    NewRun, Opened, Resumed, RunFilter, RunId, Store, StoreError, StoredRecord,
+use verdict_graph::{
+    base::Timestamp,
+    store::{
+        Append, Cancelled, Claim, Claimed, Deleted, Head, Lease, Letter, LetterFilter, LetterState,
+        NewRun, Opened, Resumed, RunFilter, RunId, Store, StoreError, StoredRecord,
+    },
 };
 
 /// A store whose contents are sealed. Without keys it seals nothing, and says so where it finds
@@ -173,7 +176,8 @@ impl Store for Sealed {
         &self,
         id: &str,
         state: LetterState,
+        last_at: Option<Timestamp>,
     ) -> Result<Option<(LetterState, bool)>, StoreError> {
-        self.store.settle_letter(id, state).await
+        self.store.settle_letter(id, state, last_at).await
     }
 }

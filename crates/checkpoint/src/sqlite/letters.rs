@@ -72,13 +72,13 @@ impl Lane for Confirmations {
 pub(super) struct Settlements;
 
 impl Lane for Settlements {
-    type Op = (String, LetterState);
+    type Op = (String, LetterState, Option<Timestamp>);
     type Answer = Option<(LetterState, bool)>;
 
     async fn run(tx: &mut Tx<'_>, ops: &[Self::Op]) -> Result<Vec<Self::Answer>, DbError> {
         let mut answers = Vec::with_capacity(ops.len());
-        for (id, state) in ops {
-            answers.push(settle(tx, id, *state).await?);
+        for (id, state, last_at) in ops {
+            answers.push(settle(tx, id, (*state, *last_at)).await?);
         }
         Ok(answers)
     }
@@ -87,10 +87,13 @@ impl Lane for Settlements {
 async fn settle(
     tx: &mut Tx<'_>,
     id: &str,
-    state: LetterState,
+    (state, last_at): (LetterState, Option<Timestamp>),
 ) -> Result<Option<(LetterState, bool)>, DbError> {
-    let query = sqlx::query("UPDATE letter SET state = ?2 WHERE id = ?1 AND state = 0 AND ?2 <> 0");
-    let query = query.bind(id).bind(code(&LetterState::ALL, &state));
+    let query = sqlx::query(
+        "UPDATE letter SET state = ?2
+         WHERE id = ?1 AND state = 0 AND ?2 <> 0 AND (?3 IS NULL OR last_at = ?3)",
+    );
+    let query = query.bind(id).bind(code(&LetterState::ALL, &state)).bind(last_at.map(|at| at.0));
     let settled = query.execute(tx.conn()).await?.rows_affected() > 0;
     let now = sqlx::query("SELECT state FROM letter WHERE id = ?").bind(id);
     let now = now.fetch_optional(tx.conn()).await?;

@@ -26,9 +26,12 @@ use crate::{
     codec::refused,
     db::{DbError, Lane, Sqlite, SqliteOptions},
 };
-use verdict_graph::store::{
-    Append, Cancelled, Claim, Claimed, Deleted, Head, Lease, Letter, LetterFilter, LetterState,
-    NewRun, Opened, Resumed, RunFilter, RunId, Store, StoreError, StoredRecord,
+use verdict_graph::{
+    base::Timestamp,
+    store::{
+        Append, Cancelled, Claim, Claimed, Deleted, Head, Lease, Letter, LetterFilter, LetterState,
+        NewRun, Opened, Resumed, RunFilter, RunId, Store, StoreError, StoredRecord,
+    },
 };
 
 /// A store in a SQLite file. Cheap to clone.
@@ -148,7 +151,8 @@ impl Store for SqliteStore {
         &self,
         id: &str,
         state: LetterState,
+        last_at: Option<Timestamp>,
     ) -> Result<Option<(LetterState, bool)>, StoreError> {
-        self.write::<letters::Settlements>((id.to_owned(), state)).await
+        self.write::<letters::Settlements>((id.to_owned(), state, last_at)).await
     }
 }

@@ -17,7 +17,7 @@ use bytes::Bytes;
 
 use self::runs::Run;
 use crate::{
-    base::Clock,
+    base::{Clock, Timestamp},
     rules,
     store::{
         Append, Cancelled, Claim, Claimed, Deleted, Head, Lease, Letter, LetterFilter, LetterState,
@@ -247,10 +247,11 @@ impl Store for Memory {
         &self,
         id: &str,
         state: LetterState,
+        last_at: Option<Timestamp>,
     ) -> Result<Option<(LetterState, bool)>, StoreError> {
         let mut letters = lock(&self.0.letters);
         Ok(letters.get_mut(id).map(|letter| {
-            let settles = letter.state == LetterState::Open && state != LetterState::Open;
+            let settles = rules::settles(letter, state, last_at);
             if settles {
                 letter.state = state;
             }

@@ -201,13 +201,13 @@ async fn a_letter_is_settled_once() {
     let settled = lossy
         .lose(
             |store| async move {
-                store.settle_letter("l", LetterState::Replayed).await.unwrap().unwrap()
+                store.settle_letter("l", LetterState::Replayed, None).await.unwrap().unwrap()
             },
             async |store| store.letter("l").await.unwrap().unwrap().state == LetterState::Replayed,
         )
         .await;
     assert_eq!(settled, (LetterState::Replayed, true), "it was us");
-    let again = lossy.direct.settle_letter("l", LetterState::Discarded).await.unwrap();
+    let again = lossy.direct.settle_letter("l", LetterState::Discarded, None).await.unwrap();
     assert_eq!(again, Some((LetterState::Replayed, false)));
 }
 

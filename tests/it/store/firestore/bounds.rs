@@ -96,7 +96,7 @@ async fn large_answers_cancellations_and_letters_come_back() {
     store.put_letter(letter.clone()).await.unwrap();
     assert!(store.letter("l").await.unwrap().unwrap() == letter, "bit for bit");
     assert_eq!((server.count("parts").await, server.count("leftovers").await), (parts, 0));
-    store.settle_letter("l", LetterState::Discarded).await.unwrap();
+    store.settle_letter("l", LetterState::Discarded, None).await.unwrap();
     hand.advance(DAYS);
     assert_eq!(store.expire(DAYS, 9).await.unwrap(), 1);
     assert_eq!(left(&server).await, [0; 5]);

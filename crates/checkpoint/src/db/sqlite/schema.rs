@@ -13,6 +13,7 @@ const STEPS: &[&str] = &[
     include_str!("schema/3_waiting.sql"),
     include_str!("schema/4_lost_claims.sql"),
     include_str!("schema/5_events.sql"),
+    include_str!("schema/6_dead_places.sql"),
 ];
 
 /// Marks the file as ours ("vrdt").
