@@ -348,6 +348,16 @@ impl Hall {
         .await;
     }
 
+    /// Waits until so many messages are ready and none is in hand: a consumer that has just gone may
+    /// have taken one, and hands it back.
+    pub async fn waiting(&self, ready: u64) {
+        eventually(&format!("{ready} messages are ready"), async || {
+            let depth = self.depth().await;
+            ((depth.ready, depth.in_hand) == (Some(ready), Some(0))).then_some(())
+        })
+        .await;
+    }
+
     /// Waits until the queue is empty, letting time pass: a message that found its run in the
     /// sweep's hands waits for the lease first.
     pub async fn empties(&self) {

@@ -108,8 +108,7 @@ async fn a_stopping_worker_lets_go_at_the_next_record() {
     assert_eq!(hall.stage.ran("a"), ["prepare", "work"]);
     assert_eq!(hall.kinds("a").await.iter().filter(|kind| **kind == "task_finished").count(), 2);
     assert_eq!(hall.head("b").await, None);
-    let depth = hall.depth().await;
-    assert_eq!((depth.ready, depth.in_hand), (Some(2), Some(0)));
+    hall.waiting(2).await;
 
     let worker = hall.worker();
     hall.becomes("a", RunStatus::Completed).await;
@@ -131,7 +130,7 @@ async fn what_outlasts_the_grace_period_is_cut_short() {
     worker.stop().await;
     let head = hall.head("a").await.unwrap();
     assert_eq!((head.status, head.lease, head.executions), (RunStatus::Queued, None, 0));
-    assert_eq!(hall.depth().await.ready, Some(1));
+    hall.waiting(1).await;
 
     let worker = hall.worker();
     hall.becomes("a", RunStatus::Completed).await;

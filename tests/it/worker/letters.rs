@@ -90,9 +90,7 @@ async fn a_replay_survives_that_nobody_is_there() {
     let letter = failed(&hall).await;
     worker.stop().await;
     hall.replay(&letter).await;
-    // A consumer that has just gone may have taken it, and hands it back.
-    eventually("the message waits", async || (hall.depth().await.ready == Some(1)).then_some(()))
-        .await;
+    hall.waiting(1).await;
     assert_eq!(hall.head("a").await.unwrap().status, RunStatus::Failed);
     let worker = hall.worker();
     hall.becomes("a", RunStatus::Completed).await;
