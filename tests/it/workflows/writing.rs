@@ -213,7 +213,7 @@ async fn a_writer_over_its_time_is_missing_from_the_answer() {
     };
     let (_models, deps) = models(script).await;
     let options =
-        WritingOptions { agent_timeout: Duration::from_millis(300), ..WritingOptions::default() };
+        WritingOptions { agent_timeout: Duration::from_secs(3), ..WritingOptions::default() };
     let (ended, log) = logged(write_by(graph(&options).unwrap(), deps)).await;
     assert_eq!(ended.stop, Stop::Completed);
     let state = ended.machine.state().unwrap();
