@@ -88,7 +88,7 @@ async fn runtime(machine: &Machine) -> Runtime {
 #[tokio::test]
 async fn a_server_told_to_stop_hands_back_what_it_has() {
     let repo = Repo::new();
-    let commits = many_commits(&repo, 40);
+    let commits = many_commits(&repo, 120);
     let machine = Machine::new();
     enqueue(&machine, &repo.path().display().to_string(), &commits).await;
     let mut process = machine.serve().await;
@@ -110,7 +110,7 @@ async fn a_server_told_to_stop_hands_back_what_it_has() {
     assert!(depth.ready.unwrap() > 0, "it had worked through everything: {depth:?}");
 
     machine.serve_all().await;
-    check_all(&machine, 40).await;
+    check_all(&machine, 120).await;
 }
 
 /// W2: killed when the run is complete and its message is not yet acknowledged: the next server
