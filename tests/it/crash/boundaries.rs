@@ -17,7 +17,8 @@ async fn kill_at(machine: &Machine, process: &mut Process) -> i64 {
     let file = machine.file();
     eventually("the process stands at the barrier", async || {
         assert!(!process.has_ended(), "it ended: {}", process.said().await);
-        stuck(&file, Duration::from_millis(400)).await.then_some(())
+        // Longer than a slow disk takes over a write: killed too early, a boundary would be missed.
+        stuck(&file, Duration::from_secs(1)).await.then_some(())
     })
     .await;
     assert!(process.kill().await);
