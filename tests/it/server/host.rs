@@ -25,9 +25,14 @@ pub struct Shaky {
     trouble: PathBuf,
 }
 
+/// Tries again soon, and for as long as the trouble lasts.
+fn patient(machine: Machine) -> Machine {
+    machine.set("worker.backoff", "100ms").set("worker.attempts", "1000")
+}
+
 impl Shaky {
     pub fn new() -> Self {
-        Self::on(Machine::new().set("worker.backoff", "100ms"))
+        Self::on(patient(Machine::new()))
     }
 
     pub fn on(machine: Machine) -> Self {
@@ -136,7 +141,7 @@ async fn a_git_that_the_machine_ends_or_hinders_is_tried_again() {
 
 #[tokio::test]
 async fn a_volume_that_is_not_mounted_is_waited_for() {
-    let (repo, machine) = (repository(), Machine::new().set("worker.backoff", "100ms"));
+    let (repo, machine) = (repository(), patient(Machine::new()));
     let volume = machine.folder().join("volume");
     fs::create_dir(&volume).unwrap();
     let here = volume.join("repo");
