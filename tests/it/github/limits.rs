@@ -1,7 +1,13 @@
 //! P8: a limit parks the run until it is over. Time is the test's: it goes fast while something
 //! happens, and jumps over limits.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use fake_github::{Fault, LoggedRequest};
 use tokio_util::task::AbortOnDropHandle;
@@ -38,6 +44,8 @@ struct Site {
     hand: ManualClock,
     clock: Clock,
     worker: Working,
+    /// Whether the time stands still.
+    stands: Arc<AtomicBool>,
     _flow: AbortOnDropHandle<()>,
 }
 
@@ -77,15 +85,18 @@ impl Site {
             ..Options::default()
         };
         let worker = Working::start(Worker::new(runs, queue.clone(), options));
-        let flowing = hand.clone();
+        let stands = Arc::<AtomicBool>::default();
+        let (flowing, standing) = (hand.clone(), stands.clone());
         let flow = tokio::spawn(async move {
             loop {
                 pass(Duration::from_millis(5)).await;
-                flowing.advance(Duration::from_millis(20));
+                if !standing.load(Ordering::Relaxed) {
+                    flowing.advance(Duration::from_millis(20));
+                }
             }
         });
         let flow = AbortOnDropHandle::new(flow);
-        Self { place, store, queue, hand, clock, worker, _flow: flow }
+        Self { place, store, queue, hand, clock, worker, stands, _flow: flow }
     }
 
     async fn ask_for(&self, place: &str) {
@@ -140,6 +151,8 @@ async fn a_limit_parks_the_run_until_it_is_over() {
         let expected = Duration::from_secs(seconds);
         assert!(left <= expected && left + Duration::from_secs(20) > expected, "{name}: {left:?}");
         let asked = site.requests_of("octo/demo");
+        site.stands.store(true, Ordering::Relaxed);
+        let left = head.not_before.unwrap().since(site.clock.now());
         site.hand.advance(left - Duration::from_secs(10));
         site.queue.publish(Message::new("{}"), Duration::ZERO).await.unwrap();
         eventually("the worker has done something since", async || {
@@ -147,6 +160,7 @@ async fn a_limit_parks_the_run_until_it_is_over() {
         })
         .await;
         assert_eq!(site.requests_of("octo/demo"), asked, "{name}: it asks before its time");
+        site.stands.store(false, Ordering::Relaxed);
         site.hand.advance(Duration::from_secs(11));
         let head = site.run_of("octo/demo#1", RunStatus::Completed).await;
         assert_eq!((head.executions, site.place.pull.reviews().len()), (0, 1), "{name}");
