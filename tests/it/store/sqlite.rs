@@ -252,7 +252,7 @@ async fn a_clock_that_is_set_back_costs_no_more_than_the_lease() {
     let (db, store) = open(&path, options).await;
     let claim = || Claim {
         run: id("a"),
-        by: ClaimAs { owner: "gone".into(), ttl: Duration::from_millis(500) },
+        by: ClaimAs { owner: "gone".into(), ttl: Duration::from_secs(3) },
         early: false,
         reopen: false,
         dead: None,
