@@ -51,7 +51,8 @@ async fn closed_connections_are_made_again() {
 async fn cut_off_and_joined_again() {
     let broker = Broker::shared().await;
     let mut proxy = Proxy::new(broker.address());
-    let options = Options { timeout: Duration::from_secs(1), ..options() };
+    // Long enough for a busy machine to connect and declare in.
+    let options = Options { timeout: Duration::from_secs(4), ..options() };
     let url = broker.url_through(proxy.address());
     let queue: Arc<dyn Queue> = Arc::new(Amqp::open(&url, options, 4).unwrap());
     publish(&*queue, "before").await;
@@ -101,7 +102,7 @@ async fn frozen_broker_is_noticed() {
 async fn failed_settlement_may_be_tried_again() {
     let broker = Broker::shared().await;
     let proxy = Proxy::new(broker.address());
-    let options = Options { timeout: Duration::from_secs(2), ..options() };
+    let options = Options { timeout: Duration::from_secs(4), ..options() };
     let url = broker.url_through(proxy.address());
     let queue: Arc<dyn Queue> = Arc::new(Amqp::open(&url, options, 4).unwrap());
     publish(&*queue, "patient").await;
