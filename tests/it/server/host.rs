@@ -166,7 +166,9 @@ async fn a_volume_that_is_not_mounted_is_waited_for() {
 /// up. What was in hand beside it is done.
 #[tokio::test]
 async fn a_run_that_kills_its_worker_is_given_up() {
-    let (good, bad, shaky) = (Repo::new(), repository(), Shaky::new());
+    // Its runs are lost by deaths alone, however slow the machine is.
+    let shaky = Shaky::on(patient(Machine::new().set("worker.lease", "10m")));
+    let (good, bad) = (Repo::new(), repository());
     let shown = bad.path().display().to_string();
     shaky.trouble(&format!("case \"$*\" in *{shown}*cat-file*) kill -KILL $PPID;; esac"));
     for range in many_commits(&good, 3).windows(2) {
