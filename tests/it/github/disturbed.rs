@@ -142,7 +142,8 @@ impl Lane {
             private_key_path: Some(key),
             timeout: Duration::from_secs(3),
             write_interval: Duration::ZERO,
-            settle: Duration::from_millis(300),
+            // Long after a late write on a busy machine.
+            settle: Duration::from_secs(1),
             ..GithubOptions::default()
         };
         Self { github, options, repo, repository, heads: [first, second], base }
