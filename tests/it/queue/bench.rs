@@ -84,7 +84,7 @@ pub trait Bench: Send + Sync {
     }
 }
 
-/// The result of `future`, which must come within half a minute.
+/// The result of `future`, which must come in time.
 pub async fn within<F: Future>(future: F) -> F::Output {
     tokio::time::timeout(crate::support::PATIENCE, future).await.expect("it hangs")
 }
