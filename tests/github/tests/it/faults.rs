@@ -79,7 +79,7 @@ async fn an_answer_is_cut() {
 async fn a_slow_answer_is_of_a_write_that_is_done() {
     let site = Site::new().await;
     site.github.fail(Fault::slow(Duration::from_secs(3600)).on("POST", REVIEWS));
-    let given_up = tokio::time::timeout(Duration::from_millis(500), create(&site.bot)).await;
+    let given_up = tokio::time::timeout(Duration::from_secs(3), create(&site.bot)).await;
     assert!(given_up.is_err());
     site.github
         .wait_for_request(|request| request.applied && request.fault.as_deref() == Some("slow"))
@@ -101,7 +101,7 @@ async fn a_late_write_lands_when_it_is_released() {
 async fn a_late_write_that_is_never_answered_lands_after_the_client_gave_up() {
     let site = Site::new().await;
     site.github.fail(Fault::late_write().silent().on("POST", REVIEWS));
-    let given_up = tokio::time::timeout(Duration::from_millis(300), create(&site.bot)).await;
+    let given_up = tokio::time::timeout(Duration::from_secs(3), create(&site.bot)).await;
     assert!(given_up.is_err() && site.pull.reviews().is_empty());
     site.github.release_late_writes().await;
     assert_eq!(site.pull.reviews().len(), 1);
