@@ -15,7 +15,7 @@ fn read(answer: &Answer) -> String {
     let main = answer.body.split("<main").nth(1).unwrap().split("</main>").next().unwrap();
     let lines = main.lines().map(str::trim).filter(|line| !line.is_empty());
     let text = lines.collect::<Vec<_>>().join("\n");
-    let took = regex::Regex::new(r"[0-9]+\.[0-9] ms").unwrap().replace_all(&text, "N ms");
+    let took = regex::Regex::new(r"[0-9]+\.[0-9] m?s\b").unwrap().replace_all(&text, "N ms");
     let bars = regex::Regex::new(r#"rect width="[0-9]+""#).unwrap();
     bars.replace_all(&took, r#"rect width="N""#).into_owned()
 }
