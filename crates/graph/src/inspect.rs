@@ -142,10 +142,17 @@ impl Runtime {
         if head.status == RunStatus::Parked && head.not_before.is_none() {
             return Ok(());
         }
-        let claimed = self.claim(&head.id, ClaimHow { early: false, reopen: false }).await?;
-        let Claimed::Yours(lease, head) = claimed else { return Ok(()) };
+        // One that has ended and is due again stays so: it would be the first of all that are due.
+        let ended = head.status == RunStatus::Completed;
+        let seen = (head.epoch + 1, head.version);
+        let how = ClaimHow { early: false, reopen: ended };
+        let Claimed::Yours(lease, head) = self.claim(&head.id, how).await? else { return Ok(()) };
+        if ended && (head.epoch, head.version) != seen {
+            // It went on meanwhile. Whoever takes it over reads in its log how it ended.
+            return Ok(());
+        }
         let change = HeadChange {
-            status: RunStatus::Queued,
+            status: if ended { RunStatus::Completed } else { RunStatus::Queued },
             not_before: Some(until),
             waiting: Some(waiting),
             executions: head.executions,
