@@ -143,9 +143,9 @@ impl Pauses {
 
 fn decode(text: Option<&Bytes>) -> Result<Vec<Pause>> {
     let Some(text) = text else { return Ok(Vec::new()) };
-    serde_json::from_slice(text).map_err(|error| {
-        Fault::permanent(format!("the pauses in the store cannot be read: {error}"))
-    })
+    // No job is at fault for it.
+    serde_json::from_slice(text)
+        .map_err(|error| Fault::outage(format!("the pauses in the store cannot be read: {error}")))
 }
 
 impl Runs {
