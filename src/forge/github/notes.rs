@@ -80,6 +80,26 @@ impl PublishingRight {
         Err(Fault::transient(format!("another process is publishing on {subject}")).after(ttl))
     }
 
+    /// Does `work`, and keeps the right for as long as that takes: a request may wait long for its token
+    /// and for room behind other writes.
+    ///
+    /// # Errors
+    /// As `work`; transient when the right is another's by now.
+    pub(super) async fn during<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
+        let keeping = async {
+            loop {
+                sleep(self.ttl / 3).await;
+                if let Err(fault) = self.keep().await {
+                    return fault;
+                }
+            }
+        };
+        tokio::select! {
+            done = work => done,
+            lost = keeping => Err(lost),
+        }
+    }
+
     /// Keeps it for the next request.
     ///
     /// # Errors
@@ -99,10 +119,17 @@ impl PublishingRight {
     }
 
     async fn set(&self, ttl: Duration) -> Result<bool> {
-        let entry = self.store.read(SPACE, &self.subject).await?.live();
-        let Some(entry) = entry.filter(|entry| entry.value == self.token) else { return Ok(false) };
-        let expect = Expect::Revision(entry.revision);
-        let write = Write::new((SPACE, &self.subject), self.token.clone(), ttl, expect)?;
-        self.store.write(write).await
+        loop {
+            let entry = self.store.read(SPACE, &self.subject).await?.live();
+            let Some(entry) = entry.filter(|entry| entry.value == self.token) else {
+                return Ok(false);
+            };
+            let expect = Expect::Revision(entry.revision);
+            let write = Write::new((SPACE, &self.subject), self.token.clone(), ttl, expect)?;
+            // If not, this process has just kept it elsewhere, or it was lost.
+            if self.store.write(write).await? {
+                return Ok(true);
+            }
+        }
     }
 }

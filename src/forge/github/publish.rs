@@ -42,7 +42,7 @@ pub(super) async fn publish(github: &GitHub, review: &Publication) -> Result<Pub
     let access = github.access(&place);
     let checks = Checks::of(github, &place, (&review.target.head, &review.run));
     let publishing = Publishing { github, access, place: &place, subject, review, right: &right };
-    let published = async {
+    let published = Box::pin(async {
         let published = publishing.publish().await?;
         if let Some(checks) = &checks {
             match published {
@@ -52,8 +52,8 @@ pub(super) async fn publish(github: &GitHub, review: &Publication) -> Result<Pub
             }
         }
         Ok(published)
-    }
-    .await;
+    });
+    let published = right.during(published).await;
     right.release().await;
     published
 }
