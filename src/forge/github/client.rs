@@ -153,11 +153,6 @@ impl Client {
         self.identity.app_id()
     }
 
-    /// The App's id; none for anybody else.
-    pub(super) fn app_id(&self) -> Option<u64> {
-        self.identity.app_id()
-    }
-
     /// The Authorization header that git needs for the repository.
     pub(super) async fn git_authorization(&self, access: &Access) -> Result<Option<String>> {
         let token = self.identity.token(self, access).await?;
@@ -221,7 +216,7 @@ impl Client {
     /// the data.
     ///
     /// # Errors
-    /// As [`Self::call`]; permanent when the query is refused.
+    /// As [`Self::call`]; permanent when the query itself is refused.
     pub(super) async fn graphql(
         &self,
         access: &Access,
@@ -232,10 +227,15 @@ impl Client {
         let body = serde_json::json!({ "query": query, "variables": variables });
         let call = Call { writes, ..Call::post(GRAPHQL, body) };
         let mut answer: Value = self.json(access, call).await?;
-        match answer["errors"][0]["message"].as_str() {
-            Some(why) => Err(Fault::permanent(format!("POST {GRAPHQL}: GitHub answered: {why}"))),
-            None => Ok(answer["data"].take()),
+        let error = &answer["errors"][0];
+        let Some(why) = error["message"].as_str() else { return Ok(answer["data"].take()) };
+        // What a limit or a timeout of its own refuses is answered with 200, too.
+        if error["type"].as_str().is_some_and(|kind| kind.starts_with("RATE_LIMIT")) {
+            return Err(self.pauses.pause(&access.owner, limits::Limited::Unsaid).await?);
         }
+        let why = format!("POST {GRAPHQL}: GitHub answered: {why}");
+        let passes = why.contains("Something went wrong");
+        Err(if passes { Fault::transient(why) } else { Fault::permanent(why) })
     }
 
     /// Every page of a list, from a path without `per_page`.

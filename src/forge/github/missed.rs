@@ -39,7 +39,7 @@ pub struct OpenPull {
 impl GitHub {
     /// What names deliveries that come through this App; `None` without an App.
     pub fn webhook_source(&self) -> Option<String> {
-        self.client.app_id().map(|id| id.to_string())
+        self.client.app().map(|id| id.to_string())
     }
 
     /// Deliveries in the App's log of which no attempt was taken, oldest first.

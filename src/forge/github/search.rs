@@ -47,7 +47,7 @@ impl RepositorySearch for GitHubSearch {
     async fn search(&self, query: &RepositoryQuery) -> Result<Vec<FoundRepository>> {
         let call = Call::get(path(query));
         // A search is about no repository, so an App has no name there: it asks as nobody.
-        let answer = match self.client.app_id().is_some() {
+        let answer = match self.client.app().is_some() {
             true => self.client.send(ACCOUNT, None, call).await?,
             false => {
                 let account = Access { owner: ACCOUNT.to_owned(), repo: String::new() };
