@@ -95,7 +95,8 @@ impl<'a> Checks<'a> {
         let (first, earlier) = match there.split_first() {
             Some((newest, earlier)) => (newest.clone(), earlier),
             None if all.len() <= MAX_ANNOTATIONS_PER_REQUEST => {
-                return self.create(&shown, &all).await.map(drop);
+                self.create(&shown, &all).await?;
+                return self.end_others().await;
             }
             None => {
                 (self.create(&Shown { conclusion: None, ..outcome(review) }, &[]).await?, &[][..])
