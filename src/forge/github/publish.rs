@@ -45,10 +45,24 @@ pub(super) async fn publish(github: &GitHub, review: &Publication) -> Result<Pub
     let published = Box::pin(async {
         let published = publishing.publish().await?;
         if let Some(checks) = &checks {
-            match published {
+            let shown = match published {
                 // The check of a head that moved decides nothing any more.
-                Published::HeadMoved => checks.show(&Standing::Superseded).await?,
-                _ => checks.conclude(review).await?,
+                Published::HeadMoved => checks.show(&Standing::Superseded).await,
+                _ => match checks.conclude(review).await {
+                    // An annotation that GitHub does not take leaves no check run open.
+                    Err(fault) if fault.kind == FaultKind::Permanent => {
+                        let plain = Publication { comments: Vec::new(), ..review.clone() };
+                        checks.conclude(&plain).await
+                    }
+                    shown => shown,
+                },
+            };
+            match shown {
+                // The review stands: an App that may not write check runs has none.
+                Err(fault) if fault.kind == FaultKind::Permanent => {
+                    tracing::warn!(error = %fault, "the check run does not show the review");
+                }
+                shown => shown?,
             }
         }
         Ok(published)
