@@ -62,6 +62,11 @@ pub(super) fn finding_marker(fingerprint: &str) -> String {
     format!("<!-- verdict finding {fingerprint} -->\n")
 }
 
+/// Whether a text begins with a marker.
+pub(super) fn is_marked(body: &str) -> bool {
+    body.starts_with("<!-- verdict ")
+}
+
 /// The fingerprint of the finding that a comment is about.
 pub(super) fn fingerprint_of(body: &str) -> Option<&str> {
     let (fingerprint, _) = body.strip_prefix("<!-- verdict finding ")?.split_once(" -->")?;

@@ -260,8 +260,12 @@ impl Publishing<'_> {
         let (client, path) = (&self.github.client, self.reviews_path());
         let login = client.login().await?;
         let reviews: Vec<Review> = client.pages(&self.access, &path).await?;
-        for draft in reviews.iter().filter(|review| review.state == "PENDING") {
-            // Only its author sees a pending review, so it is ours.
+        // Only its author sees a pending review; of a user's token that is also the user.
+        let left = |review: &&Review| {
+            let ours = client.app().is_some() || compose::is_marked(&review.body);
+            review.state == "PENDING" && ours
+        };
+        for draft in reviews.iter().filter(left) {
             self.write(Call::delete(format!("{path}/{}", draft.id))).await?;
         }
         let marker = compose::review_marker(&self.subject, &self.review.target.head);

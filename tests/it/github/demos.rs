@@ -98,7 +98,7 @@ async fn burst() {
 #[tokio::test]
 async fn leftover_draft() {
     let place = Place::new().await;
-    place.pull.pending_review("reviewer", "left by a crash", None);
+    place.pull.pending_review("reviewer", "<!-- verdict review -->\nleft by a crash", None);
     tell("a pending review of our own is left over: while it exists GitHub takes no other");
     assert_eq!(place.review("draft").code, Some(0));
     assert_eq!(reviews(&place), 1);

@@ -87,12 +87,23 @@ async fn a_disturbed_publication_leaves_one_review() {
 #[tokio::test]
 async fn a_leftover_draft_is_removed() {
     let place = Place::new().await;
-    place.pull.pending_review("reviewer", "left by a crash", None);
+    place.pull.pending_review("reviewer", "<!-- verdict review -->\nleft by a crash", None);
     let done = place.review("draft");
     assert_eq!(done.code, Some(0), "{}", done.stderr);
     let reviews = place.pull.reviews();
     let states: Vec<_> = reviews.iter().map(|review| review.state).collect();
     assert_eq!(states, ["COMMENTED"]);
+}
+
+/// What the user whose token it is writes in the browser meanwhile is not ours to remove.
+#[tokio::test]
+async fn a_draft_of_the_user_stays() {
+    let place = Place::new().await;
+    place.pull.pending_review("reviewer", "my own thoughts", None);
+    let done = place.review("draft");
+    assert_ne!(done.code, Some(0), "GitHub takes no other review");
+    let states: Vec<_> = place.pull.reviews().iter().map(|review| review.state).collect();
+    assert_eq!(states, ["PENDING"]);
 }
 
 /// P6: a comment that GitHub refuses does not lose the others: they go into the body.
