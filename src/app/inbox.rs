@@ -25,16 +25,27 @@ pub(super) struct QueueInbox {
     pub(super) seen: Arc<dyn KeyValueStore>,
 }
 
+impl QueueInbox {
+    /// Whether this delivery was put on the queue.
+    pub(super) async fn has(&self, delivery: &str, source: &str) -> Result<bool> {
+        Ok(self.seen.get(SPACE, &key_of(delivery, source)).await?.is_some())
+    }
+}
+
+/// Two Apps that receive one event are told the same id.
+fn key_of(delivery: &str, source: &str) -> String {
+    format!("{source}/{delivery}")
+}
+
 #[async_trait]
 impl WebhookInbox for QueueInbox {
     async fn accept(&self, webhook: Webhook, source: &str) -> Result<Accepted> {
-        // Two Apps that receive one event are told the same id.
-        let key = webhook.delivery.as_ref().map(|delivery| format!("{source}/{delivery}"));
-        if let Some(key) = &key
-            && self.seen.get(SPACE, key).await?.is_some()
+        if let Some(delivery) = &webhook.delivery
+            && self.has(delivery, source).await?
         {
             return Ok(Accepted::Known);
         }
+        let key = webhook.delivery.as_deref().map(|delivery| key_of(delivery, source));
         let trimmed = github::trimmed(&webhook.body).map_or(webhook.body, Bytes::from);
         let webhook = Webhook { body: trimmed, ..webhook };
         self.queue.publish(webhook.to_message(), Duration::ZERO).await?;

@@ -69,8 +69,13 @@ impl Repair {
         }
         let source = source.unwrap_or_default();
         if !source.is_empty() {
-            for missed in self.github.undelivered().await? {
-                repaired.deliveries += self.take(missed, &source).await?;
+            // GitHub's log calls a delivery lost for days, also when it was taken in since: each of those
+            // is asked for once.
+            for lost in self.github.undelivered().await? {
+                if !self.inbox.has(&lost.delivery, &source).await? {
+                    let missed = self.github.missed(lost).await?;
+                    repaired.deliveries += self.take(missed, &source).await?;
+                }
             }
         }
         let all = match repositories {

@@ -13,6 +13,17 @@ use super::{
 };
 use crate::base::Result;
 
+/// A delivery in the App's log of which no attempt was taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Undelivered {
+    /// The event's name.
+    event: String,
+    /// GitHub's id of the delivery, the same for each attempt.
+    pub delivery: String,
+    /// GitHub's id of the attempt.
+    attempt: u64,
+}
+
 /// An event that was not taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissedEvent {
@@ -46,24 +57,33 @@ impl GitHub {
     ///
     /// # Errors
     /// When GitHub does not answer.
-    pub async fn undelivered(&self) -> Result<Vec<MissedEvent>> {
+    pub async fn undelivered(&self) -> Result<Vec<Undelivered>> {
         let rows: Vec<DeliveryRow> = self.client.app_pages("/app/hook/deliveries").await?;
         let taken: HashSet<&str> =
             rows.iter().filter(|row| row.was_taken()).map(|row| row.guid.as_str()).collect();
         let mut seen = HashSet::new();
-        let mut missed = Vec::new();
         let lost = |row: &&DeliveryRow| !taken.contains(row.guid.as_str()) && !row.is_pending();
-        for row in rows.iter().filter(lost).filter(|row| seen.insert(row.guid.as_str())) {
-            let path = format!("/app/hook/deliveries/{}", row.id);
-            let whole: WholeDelivery = self.client.app_json(Call::get(path)).await?;
-            missed.push(MissedEvent {
-                event: row.event.clone(),
-                delivery: row.guid.clone(),
-                body: Bytes::from(whole.request.payload.to_string()),
-            });
-        }
-        missed.reverse();
-        Ok(missed)
+        let lost = rows.iter().rev().filter(lost).filter(|row| seen.insert(row.guid.as_str()));
+        let undelivered = |row: &DeliveryRow| Undelivered {
+            event: row.event.clone(),
+            delivery: row.guid.clone(),
+            attempt: row.id,
+        };
+        Ok(lost.map(undelivered).collect())
+    }
+
+    /// The event of such a delivery.
+    ///
+    /// # Errors
+    /// When GitHub does not answer.
+    pub async fn missed(
+        &self,
+        Undelivered { event, delivery, attempt }: Undelivered,
+    ) -> Result<MissedEvent> {
+        let path = format!("/app/hook/deliveries/{attempt}");
+        let whole: WholeDelivery = self.client.app_json(Call::get(path)).await?;
+        let body = Bytes::from(whole.request.payload.to_string());
+        Ok(MissedEvent { event, delivery, body })
     }
 
     /// The repositories on which the App is installed, as `owner/repo`.

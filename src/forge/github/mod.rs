@@ -58,7 +58,7 @@ use url::Url;
 pub use self::{
     body::trimmed,
     manifest::{Manifest, NewApp, exchange},
-    missed::{MissedEvent, OpenPull},
+    missed::{MissedEvent, OpenPull, Undelivered},
     options::GithubOptions,
     permissions::Granted,
     place::{InvalidPullPlace, PullPlace},
