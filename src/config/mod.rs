@@ -28,7 +28,10 @@ use std::{
 use figment::Figment;
 use serde::{Deserialize, Serialize};
 
-use crate::{server::ServerOptions, telemetry::LogOptions};
+use crate::{
+    server::{ServerError, ServerOptions},
+    telemetry::LogOptions,
+};
 
 pub use crate::forge::github::GithubOptions;
 pub use crate::model::ModelOptions;
@@ -210,7 +213,11 @@ impl Settings {
         if let Some((name, why)) = self.worker.fault() {
             return Err(self.bad(&format!("worker.{name}"), why));
         }
-        self.server.check().map_err(|error| self.bad("server.listen", &error.to_string()))
+        self.server.check().map_err(|error| {
+            let read_only = matches!(error, ServerError::ReadOnly);
+            let key = if read_only { "server.read_token" } else { "server.listen" };
+            self.bad(key, &error.to_string())
+        })
     }
 
     /// Refuses what a binary with these features has no adapter for.
