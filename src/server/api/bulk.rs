@@ -1,7 +1,7 @@
 //! `POST /api/runs/actions` and `POST /api/dead-letters/actions`: many acted on at once.
 //!
-//! The answer is a line of JSON for each, as it is done, behind a line that counts them. It is done
-//! for as long as it is read.
+//! The answer is a line of JSON for each, as it is done (letters a hundred at a time), behind a line that
+//! counts them. It is done for as long as it is read.
 
 use std::convert::Infallible;
 
@@ -17,8 +17,9 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{super::answer::Refusal, ApiState, body::Body, params::age};
 use crate::{
+    base,
     graph::store::{LetterReason, LetterState, RunStatus, WaitingFor},
-    runs::{Error, LetterQuery, RunAction, RunQuery, Runs, views},
+    runs::{LetterQuery, Replayed, RunAction, RunQuery, Runs, views},
 };
 
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
@@ -147,7 +148,10 @@ async fn runs(
     let todo = if dry_run { Vec::new() } else { selected };
     let each = stream::iter(todo).then(move |head| {
         let runs = runs.clone();
-        async move { line(head.id.to_string(), runs.act(action, &head).await) }
+        async move {
+            let refused = runs.act(action, &head).await.err().map(|error| error.to_string());
+            line(head.id.to_string(), refused)
+        }
     });
     Ok(lines(count, each))
 }
@@ -174,20 +178,45 @@ async fn letters(
     };
     let selected = runs.dead_letters(&query).await?;
     let count = selected.len();
-    let todo = if dry_run { Vec::new() } else { selected };
-    let each = stream::iter(todo).then(move |letter| {
+    let ids: Vec<String> = selected.into_iter().map(|letter| letter.id).collect();
+    let todo: Vec<Vec<String>> = if dry_run {
+        Vec::new()
+    } else {
+        ids.chunks(LETTERS_AT_ONCE).map(<[String]>::to_vec).collect()
+    };
+    let each = stream::iter(todo).then(move |ids| {
         let runs = runs.clone();
-        async move { line(letter.id.clone(), settle(&runs, action, &letter.id).await) }
+        async move { stream::iter(settle(&runs, action, &ids).await) }
     });
-    Ok(lines(count, each))
+    Ok(lines(count, each.flatten()))
 }
 
-async fn settle(runs: &Runs, action: LetterAction, id: &str) -> Result<(), Error> {
+/// Letters between two goes through the queue's copies: one costs as much for all as for one.
+const LETTERS_AT_ONCE: usize = 100;
+
+/// Settles letters; after an outage none of the rest.
+async fn settle(runs: &Runs, action: LetterAction, ids: &[String]) -> Vec<Line> {
     let to = match action {
         LetterAction::Replay => LetterState::Replayed,
         LetterAction::Discard => LetterState::Discarded,
     };
-    runs.close_letter(id, to).await.map(drop)
+    let (mut done, mut last) = (Vec::with_capacity(ids.len()), None);
+    let told = |id: &str, answer: base::Result<Replayed>| {
+        let refused = match answer {
+            Ok(Replayed::Done) => None,
+            Ok(Replayed::Before(state)) if state == to => None,
+            Ok(Replayed::Before(state)) => Some(format!("letter `{id}` was {state} before")),
+            Ok(Replayed::Missing) => Some(format!("there is no letter `{id}`")),
+            Err(fault) => Some(fault.to_string()),
+        };
+        last.clone_from(&refused);
+        done.push(line(id.to_owned(), refused));
+    };
+    runs.close_each(ids, to, told).await;
+    for id in &ids[done.len()..] {
+        done.push(line(id.clone(), last.clone()));
+    }
+    done
 }
 
 /// Nobody acts on everything by leaving something out.
@@ -199,10 +228,10 @@ fn meant(all: bool, empty: bool) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn line(id: String, done: Result<(), Error>) -> Line {
-    match done {
-        Ok(()) => Line::Done { id, done: true },
-        Err(error) => Line::Refused { id, done: false, error: error.to_string() },
+fn line(id: String, refused: Option<String>) -> Line {
+    match refused {
+        None => Line::Done { id, done: true },
+        Some(error) => Line::Refused { id, done: false, error },
     }
 }
 
