@@ -13,6 +13,7 @@ use super::{
     client::Call,
     compose::bounded,
     model::{CollaboratorPermission, WrittenComment},
+    notes::PublishingRight,
 };
 use crate::{
     base::{Fault, Result},
@@ -168,8 +169,18 @@ impl Thread<'_> {
         Ok(found.map(|found| found.body).unwrap_or_default())
     }
 
-    /// Answers once: the answer begins with a marker of the comment.
+    /// Answers once: one process at a time looks for an answer, and gives it if there is none.
     async fn answer(&self, text: &str) -> Result<()> {
+        let (store, ttl) = (&self.github.store, self.github.right_ttl);
+        let comment = format!("{} comment {}", self.place, self.comment.id);
+        let right = PublishingRight::acquire(store, &comment, ttl).await?;
+        let answered = right.during(Box::pin(self.answer_if_none(text))).await;
+        right.release().await;
+        answered
+    }
+
+    /// The answer begins with a marker of the comment.
+    async fn answer_if_none(&self, text: &str) -> Result<()> {
         let marker = format!("<!-- verdict answer to {} -->", self.comment.id);
         let number = self.place.number;
         let here = format!("{}/{number}/comments", self.comments());
