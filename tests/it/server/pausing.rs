@@ -133,6 +133,11 @@ async fn failed_runs_are_retried_together() {
     for name in ["a", "b", "c"] {
         desk.start(name).await;
         desk.hall.becomes(name, RunStatus::Failed).await;
+        // Its worker holds it until the letter is out; this clock does not end the lease.
+        eventually("the run is given up", async || {
+            desk.hall.head(name).await.filter(|head| head.lease.is_none())
+        })
+        .await;
     }
     let letters = desk.hall.all_letters().await;
     let of_c = letters.iter().find(|letter| letter.run == Some(id("c"))).unwrap();
