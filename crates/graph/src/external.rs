@@ -18,7 +18,7 @@ use serde_json::{Value, value::RawValue};
 use super::{
     codec::HistoryEntry,
     path::Path,
-    record::{Body, Meta, Record},
+    record::{Body, Meta, Record, Redo},
     rewind,
     runtime::Runtime,
     store::{Resumed, RunId, Store, StoreError, StoredRecord},
@@ -211,6 +211,15 @@ impl RunWaits {
                     waits.open.push(OpenWait { id, position, event });
                 }
                 Meta::Resumed { id, event } => waits.close(&id, event),
+                // What was not answered by then needs no answer, and receives no event.
+                Meta::TaskFinished { step, index, .. } => {
+                    let ended = position(&path, step, index);
+                    waits.open.retain(|open| !open.position.starts_with(&ended));
+                }
+                Meta::Reopened { from, redo: Redo::All, .. } if path.is_empty() => {
+                    let at = |open: &OpenWait| open.position.first().map(|(step, _)| *step);
+                    waits.open.retain(|open| at(open) != Some(from));
+                }
                 _ => {}
             }
         }

@@ -144,10 +144,12 @@ impl<S: State> RunMachine<S> {
                 });
             }
             Meta::TaskFinished { step, node, index, attempts, us, fault, .. } => {
-                let own = |open: &OpenInterrupt| {
-                    open.path == path && open.step == *step && open.index == Some(*index)
-                };
-                self.withdraw(own);
+                let ended = path.inside(Place { step: *step, node: node.clone(), index: *index });
+                self.withdraw(|open| {
+                    let own = open.path == path && open.step == *step;
+                    let inside = open.path.places().starts_with(ended.places());
+                    inside || (own && open.index == Some(*index))
+                });
                 self.history.push(TaskSummary {
                     step: *step,
                     node: node.clone(),
