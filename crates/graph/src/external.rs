@@ -348,6 +348,33 @@ impl Runtime {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::path::Place;
+
+    #[test]
+    fn a_wait_whose_task_ended_or_runs_again_is_over() {
+        let stored = |path: &Path, meta: Meta| {
+            let body = Body::<()>::None;
+            Record { at: Timestamp(0), path: path.clone(), meta, body }.encode(false).unwrap()
+        };
+        let (own, node) = (Path::default(), Arc::<str>::from("n"));
+        let inside = own.inside(Place { step: 2, node: node.clone(), index: 0 });
+        let event = AwaitedEvent { key: "k".into(), until: Timestamp(9) };
+        let (id, name) = ("2.0/1.0.event:k".to_owned(), AwaitedEvent::name("k"));
+        let asks = Meta::Interrupted {
+            id,
+            step: 1,
+            node: node.clone(),
+            index: Some(0),
+            name,
+            event: Some(event),
+        };
+        let log = [stored(&inside, asks)];
+        assert_eq!(RunWaits::of(&log).unwrap().open.len(), 1);
+        let (by, fault) = (None, Some(Fault::permanent("no")));
+        let ended = Meta::TaskFinished { step: 2, node, index: 0, attempts: 1, us: 0, by, fault };
+        let [waits] = log;
+        assert!(RunWaits::of(&[waits, stored(&own, ended)]).unwrap().open.is_empty());
+    }
 
     #[test]
     fn a_wait_precedes_those_of_later_steps_and_not_those_beside_it() {
