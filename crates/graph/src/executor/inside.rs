@@ -26,8 +26,8 @@ use crate::{
 
 /// What a subgraph tells the outermost execution.
 pub(super) enum FromInside {
-    /// To be recorded.
-    Record(Box<Record<()>>),
+    /// To be recorded, unless the subgraph was dropped since.
+    Record(Box<Record<()>>, CancellationToken),
     /// To be answered once all that was told before is durable.
     Flush(oneshot::Sender<()>),
     /// To be answered with what the subgraph at that path has recorded.
@@ -44,6 +44,9 @@ pub(super) struct Link {
     path: Path,
     /// What the ids of its interrupts begin with.
     prefix: Arc<str>,
+    /// Cancelled where the subgraph is dropped before its end. The tasks of one inside it may run on
+    /// for a moment: an abort waits for nobody.
+    dropped: CancellationToken,
     compress: bool,
     dirty: bool,
 }
@@ -52,7 +55,8 @@ impl Link {
     pub(super) fn new(compress: bool) -> (Self, mpsc::UnboundedReceiver<FromInside>) {
         let (to, inbox) = mpsc::unbounded_channel();
         let (path, prefix) = (Path::default(), "".into());
-        (Self { to, path, prefix, compress, dirty: false }, inbox)
+        let dropped = CancellationToken::new();
+        (Self { to, path, prefix, dropped, compress, dirty: false }, inbox)
     }
 
     pub(super) fn prefix(&self) -> &str {
@@ -77,7 +81,7 @@ impl Link {
     pub(super) async fn record<U: serde::Serialize>(&mut self, record: &Record<U>) -> Halt<()> {
         let outside = record.seen_outside(&self.path, self.compress);
         let outside = outside.map_err(|e| Stop::StoreLost(e.into()))?;
-        self.send(FromInside::Record(Box::new(outside))).await;
+        self.send(FromInside::Record(Box::new(outside), self.dropped.clone())).await;
         self.dirty = true;
         Ok(())
     }
@@ -114,11 +118,15 @@ pub(crate) async fn run_inside<S: State, C: State, D: Send + Sync + 'static>(
         Err(fault) => return Err(fault.into()),
     };
     let cancel = execution.control.cancel.clone().drop_guard();
+    let dropped = execution.link.as_ref().map(|link| link.dropped.clone().drop_guard());
     let (link, mut execution) = (nest.link.clone(), Box::new(execution));
     let stop = match Box::pin(execution.drive()).await {
         Ok(stop) | Err(stop) => stop,
     };
     drop(cancel);
+    if let Some(dropped) = dropped {
+        dropped.disarm();
+    }
     match (stop, execution.machine.state()) {
         (Stop::Completed, Some(state)) => Ok(state.clone()),
         (Stop::Failed(failure), _) => Err(match failure.node {
@@ -149,7 +157,8 @@ async fn enter<S: State, C: State, D: Send + Sync + 'static>(
     let link = &nest.link;
     let path = context.path().inside(Place { step, node: node.clone(), index });
     let prefix = format!("{}{step}.{index}{again}/", link.prefix).into();
-    let mut link = Link { path: path.clone(), prefix, dirty: false, ..link.clone() };
+    let dropped = link.dropped.child_token();
+    let mut link = Link { path: path.clone(), prefix, dropped, dirty: false, ..link.clone() };
     let mut inside = link.ask(|to| FromInside::Load(path.clone(), to)).await;
     let answers = inside.answers;
     let mut machine = if inside.records.is_empty() {
@@ -229,7 +238,8 @@ impl<S: State, D: Send + Sync + 'static> Execution<S, D> {
                 return Ok(recorded);
             };
             match message {
-                FromInside::Record(record) => {
+                FromInside::Record(_, dropped) if dropped.is_cancelled() => {}
+                FromInside::Record(record, _) => {
                     recorded = true;
                     let Record { at, path, meta, body } = *record;
                     if let (Some(journal), Meta::Interrupted { id, .. }) =
