@@ -32,29 +32,29 @@ pub fn mask_urls(text: &str) -> Cow<'_, str> {
 
 /// Adds a URL without its scheme. On the `web` a user alone is a token.
 fn push_masked(masked: &mut String, url: &str, web: bool) {
-    let (place, query) = match url.split_once('?') {
-        Some((place, query)) => (place, Some(query)),
-        None => (url, None),
-    };
-    let authority_end = place.find(['/', '#']).unwrap_or(place.len());
+    let authority = &url[..url.find(['/', '?', '#']).unwrap_or(url.len())];
     // A password may hold what should have been encoded: the last `@` before a host counts.
-    let has_password = place[..authority_end].contains(':');
-    let user_end = place[..authority_end].rfind('@').or_else(|| {
-        place.rfind('@').filter(|_| has_password && !has_port(&place[..authority_end]))
-    });
-    match user_end.map(|at| (place[..at].split_once(':'), &place[at..])) {
+    let user_end = authority
+        .rfind('@')
+        .or_else(|| url.rfind('@').filter(|_| authority.contains(':') && !has_port(authority)));
+    let rest = match user_end.map(|at| (url[..at].split_once(':'), &url[at..])) {
         Some((Some((user, _)), host)) => {
             masked.push_str(user);
             masked.push(':');
             masked.push_str(MASK);
-            masked.push_str(host);
+            host
         }
         Some((None, host)) if web => {
             masked.push_str(MASK);
-            masked.push_str(host);
+            host
         }
-        _ => masked.push_str(place),
-    }
+        _ => url,
+    };
+    let (place, query) = match rest.split_once('?') {
+        Some((place, query)) => (place, Some(query)),
+        None => (rest, None),
+    };
+    masked.push_str(place);
     let Some(query) = query else { return };
     let mut before = '?';
     for parameter in query.split('&') {
@@ -94,6 +94,7 @@ mod tests {
             ("`https://t0ken@h/x`", "`https://***@h/x`"),
             ("amqp://u@h/v", "amqp://u@h/v"),
             ("postgres://u:p/a@h/d", "postgres://u:***@h/d"),
+            ("postgres://u:p?a@h/d?x=1", "postgres://u:***@h/d?x=1"),
             (
                 "https://h/v1?api_key=k&v=2&access_token=t",
                 "https://h/v1?api_key=***&v=2&access_token=***",
