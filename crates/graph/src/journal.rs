@@ -135,10 +135,13 @@ impl Journal {
         waits: &HashSet<String>,
         now: Timestamp,
     ) -> Result<(), JournalError> {
-        let (store, run) = (&*self.store, &self.lease.run);
-        let known = RunWaits::load(store, run).await.map_err(JournalError::Lost)?;
+        let (store, run) = (self.store.clone(), self.lease.run.clone());
+        let known = RunWaits::load(&*store, &run).await.map_err(JournalError::Lost)?;
         for open in known.open.iter().filter(|open| waits.contains(&open.id)) {
-            let wait = external::wait(store, now, (run, &known, open)).await;
+            if Instant::now() >= self.renew_at() {
+                self.renew().await?;
+            }
+            let wait = external::wait(&*store, now, (&run, &known, open)).await;
             wait.map_err(JournalError::Lost)?;
         }
         Ok(())
