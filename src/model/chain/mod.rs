@@ -184,10 +184,14 @@ impl Chain {
             None => Ok(()),
         };
         let called = match called {
-            Ok(()) => link.connection.call(request, &self.options).await,
+            Ok(()) => {
+                let called = link.connection.call(request, &self.options).await;
+                // Of a provider that was not asked a refusal says nothing.
+                link.breaker.note(called.as_ref().err().map(|error| error.kind));
+                called
+            }
             Err(error) => Err(error),
         };
-        link.breaker.note(called.as_ref().err().map(|error| error.kind));
         let outcome = called.as_ref().map_or_else(|error| error.kind.word(), |_| "answered");
         let labels = [("model", name.to_owned()), ("outcome", outcome.to_owned())];
         metrics::counter!("verdict_model_calls_total", &labels).increment(1);
