@@ -265,7 +265,7 @@ fn exhausted(failures: Vec<ModelError>) -> ModelError {
     };
     error.usage = usage;
     if messages.len() > 1 {
-        error = ModelError { usage, ..ModelError::new(error.kind, messages.join("; then ")) };
+        error.fault.message = ModelError::new(error.kind, messages.join("; then ")).fault.message;
     }
     error.fault.retry_after = retry_after;
     error
