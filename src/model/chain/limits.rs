@@ -8,6 +8,7 @@ use std::{
 
 use bytes::Bytes;
 use tokio::{
+    runtime::Handle,
     sync::{OwnedSemaphorePermit, Semaphore},
     time::{Instant, sleep},
 };
@@ -38,16 +39,31 @@ pub(super) struct Limits {
 pub(super) struct Place {
     store: Arc<dyn KeyValueStore>,
     key: String,
+    left: bool,
     _here: OwnedSemaphorePermit,
 }
 
 impl Place {
     /// Another call may run now.
-    pub(super) async fn leave(self) {
-        let left = self.store.put(PLACES, &self.key, Bytes::new(), Duration::ZERO).await;
-        if let Err(fault) = left {
-            tracing::debug!(error = %fault, "a call's place stays taken until it expires");
-        }
+    pub(super) async fn leave(mut self) {
+        free(&*self.store, &self.key).await;
+        self.left = true;
+    }
+}
+
+impl Drop for Place {
+    /// A call that is cut short leaves its place, too.
+    fn drop(&mut self) {
+        let Some(runtime) = Handle::try_current().ok().filter(|_| !self.left) else { return };
+        let (store, key) = (self.store.clone(), std::mem::take(&mut self.key));
+        runtime.spawn(async move { free(&*store, &key).await });
+    }
+}
+
+async fn free(store: &dyn KeyValueStore, key: &str) {
+    let freed = store.put(PLACES, key, Bytes::new(), Duration::ZERO).await;
+    if let Err(fault) = freed {
+        tracing::debug!(error = %fault, "a call's place stays taken until it expires");
     }
 }
 
@@ -85,7 +101,7 @@ impl Limits {
             wait_for(limiter, provider, tokens, until).await?;
         }
         let key = self.place(provider, until).await?;
-        Ok(Place { store: self.store.clone(), key, _here: here })
+        Ok(Place { store: self.store.clone(), key, left: false, _here: here })
     }
 
     fn here(&self, provider: &str) -> Arc<Semaphore> {
