@@ -81,6 +81,7 @@ fn refused(model: &str, status: u16, body: &str, headers: &http::HeaderMap) -> M
 /// Signs in a provider's words, in lower case.
 const QUOTA: &[&str] =
     &["insufficient_quota", "quota exceeded for", "credit balance", "billing", "payment required"];
+const PER_MINUTE: &[&str] = &["rate_limit", "rate limit", "perminute", "per minute"];
 const TOO_LONG: &[&str] = &[
     "context_length",
     "context length",
@@ -95,6 +96,9 @@ fn kind_of(status: u16, words: &str) -> FailureKind {
     let says = |signs: &[&str]| signs.iter().any(|sign| words.contains(sign));
     match status {
         402 => FailureKind::QuotaExhausted,
+        429 if says(&["insufficient_quota"]) => FailureKind::QuotaExhausted,
+        // Some speak of billing in every refusal: what counts by the minute passes by itself.
+        429 if says(PER_MINUTE) => FailureKind::RateLimited,
         429 if says(QUOTA) => FailureKind::QuotaExhausted,
         429 => FailureKind::RateLimited,
         408 => FailureKind::TimedOut,
@@ -156,6 +160,13 @@ mod tests {
         for (status, words, kind) in [
             (429, "rate_limit_exceeded", K::RateLimited),
             (429, "{\"error\":{\"code\":\"insufficient_quota\"}}", K::QuotaExhausted),
+            (
+                429,
+                "rate limit reached; to raise it, see your account's billing page",
+                K::RateLimited,
+            ),
+            (429, "quota exceeded for metric: requestsperminuteperproject", K::RateLimited),
+            (429, "quota exceeded for metric: requestsperday", K::QuotaExhausted),
             (400, "your credit balance is too low", K::QuotaExhausted),
             (402, "", K::QuotaExhausted),
             (401, "", K::Unauthorized),
