@@ -13,7 +13,8 @@ use super::{
 };
 use crate::{
     base::{Fault, Result},
-    model::{self, Model, Request},
+    graph::RunId,
+    model::{self, Account, Model, Request},
 };
 
 /// Works on a part of a task.
@@ -29,6 +30,9 @@ pub trait Agent: Send + Sync + 'static {
 /// What an agent is told.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AgentContext {
+    /// The run, whose budget pays.
+    #[serde(skip)]
+    pub run: String,
     /// Whose task it is.
     pub tenant_id: String,
     /// The project it belongs to.
@@ -46,9 +50,10 @@ pub struct AgentContext {
 }
 
 impl AgentContext {
-    /// What the agents are told in this state.
-    pub(super) fn of(state: &OrchestratorState) -> Self {
+    /// What the agents of a run are told in this state.
+    pub(super) fn of(run: &RunId, state: &OrchestratorState) -> Self {
         Self {
+            run: run.to_string(),
             tenant_id: state.tenant_id.clone(),
             project_id: state.project_id.clone(),
             task_id: state.task_id.clone(),
@@ -179,7 +184,8 @@ impl Agent for ModelAgent {
             .map_err(|e| Fault::permanent(format!("what `{name}` is told is no JSON: {e}")))?;
         let purpose = format!("orchestrator.{name}");
         let request =
-            Request::new(purpose, format!("{TEAM} You are the {name}. {instructions}"), told);
+            Request::new(purpose, format!("{TEAM} You are the {name}. {instructions}"), told)
+                .paid_by(Account { run: context.run.clone(), ..Account::default() });
         let answer = model::complete(model::configured(model.as_ref())?, request).await;
         let AgentAnswer { success, summary, artifacts, routing_hints, error } =
             answer.map_err(Fault::from)?.value;

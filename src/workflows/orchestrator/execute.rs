@@ -23,7 +23,7 @@ pub(super) async fn execute(ctx: &Ctx) -> Result<OrchestratorUpdate> {
     };
     ctx.progress("agent", &agent_id);
     let AgentResult { success, result, artifacts, routing_hints, error } =
-        agent.execute(&AgentContext::of(state)).await?;
+        agent.execute(&AgentContext::of(&ctx.run().id, state)).await?;
     let timestamp = deps.clock.now().to_string();
     Ok(OrchestratorUpdate::AgentRan(AgentOutput {
         agent_id,
