@@ -42,7 +42,7 @@ pub struct HandoffContext {
     pub source_agent: String,
     /// What was done, and what the next should know.
     pub summary: String,
-    /// What the agent would ask a person; absent when it is not stuck.
+    /// What the agent, or one before it, would ask a person; absent when nobody is stuck.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<String>,
 }

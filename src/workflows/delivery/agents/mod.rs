@@ -86,6 +86,9 @@ async fn ask<T: JsonSchema + DeserializeOwned>(ctx: &Ctx, instructions: &str) ->
 /// What every agent's report comes to.
 fn handed_over(ctx: &Ctx, report: AgentReport) -> DeliveryUpdate {
     let agent = ctx.node().to_string();
+    // Of somebody before who is stuck, and whom nobody has answered yet.
+    let left = ctx.state().handoff_context.as_ref().filter(|_| ctx.state().escalate_to_human);
+    let open = left.and_then(|left| left.question.clone());
     let decided = report.decisions.into_iter().map(|ReportedDecision { decision, rationale }| {
         Decision { agent: agent.clone(), decision, rationale }
     });
@@ -95,7 +98,7 @@ fn handed_over(ctx: &Ctx, report: AgentReport) -> DeliveryUpdate {
         handoff_context: Some(HandoffContext {
             source_agent: agent.clone(),
             summary: report.summary,
-            question: report.question.filter(|_| report.escalate_to_human),
+            question: report.question.filter(|_| report.escalate_to_human).or(open),
         }),
         // Only a person's answer clears it.
         escalate_to_human: report.escalate_to_human.then_some(true),
