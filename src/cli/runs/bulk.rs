@@ -39,14 +39,12 @@ pub(super) async fn main(action: RunAction, args: &Args, app: &App) -> Result<()
             Err(error) => refused.push(CliError::from(error)),
         }
     }
-    match refused.len() {
-        0 => Ok(()),
-        1 => refused.pop().map_or(Ok(()), Err),
-        _ => {
-            let why: Vec<_> = refused.iter().filter_map(CliError::message).collect();
-            Err(CliError::usage(why.join("; ")))
-        }
+    if refused.is_empty() {
+        return Ok(());
     }
+    let failed = refused.iter().any(|error| matches!(error, CliError::Failed(_)));
+    let why = refused.iter().filter_map(CliError::message).collect::<Vec<_>>().join("; ");
+    Err(if failed { CliError::Failed(why) } else { CliError::Usage(why) })
 }
 
 async fn selected(action: RunAction, args: &Args, app: &App) -> Result<Vec<Head>, CliError> {
