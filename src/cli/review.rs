@@ -1,7 +1,6 @@
 //! `verdict review`: a range of a local repository, reviewed here and now, durable all the same.
 
 use std::{
-    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -184,9 +183,9 @@ async fn input(args: &Args, app: &App) -> Result<Arc<RawValue>, CliError> {
             ));
         }
         let forge = if args.publish { "github" } else { "github-preview" };
-        let mut input = BTreeMap::from([(forge, place.clone())]);
+        let mut input = json!({ forge: place, "settings": args.overrides.overrides()? });
         if args.fresh {
-            input.insert("fresh", format!("{:032x}", fastrand::u128(..)));
+            input["fresh"] = format!("{:032x}", fastrand::u128(..)).into();
         }
         let raw = to_raw_value(&input).map_err(CliError::failed)?;
         return Ok(raw.into());
