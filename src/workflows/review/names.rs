@@ -12,7 +12,8 @@ use crate::{
 /// Masks the secrets in the names of `files`; answers a finding for each in a name that is new. No two
 /// files get the same name.
 pub(super) fn mask_names(files: &mut [FileChange]) -> Vec<Finding> {
-    let (mut findings, mut taken) = (Vec::new(), HashSet::new());
+    let mut taken: HashSet<String> = files.iter().map(|file| file.path.clone()).collect();
+    let mut findings = Vec::new();
     for file in files {
         let old = file.old_path.take().map(mask);
         file.old_path = old.map(|old| old.text.to_string());
