@@ -40,7 +40,8 @@ impl Guidance {
             let globs = globs::compile(&told.paths).ok().filter(|_| !told.paths.is_empty());
             let of =
                 if told.paths.is_empty() { "all files".to_owned() } else { told.paths.join(", ") };
-            (globs, format!("For {of}: {}\n", tame_lines(&told.text)))
+            let text = MaskedText::from(told.text.as_str());
+            (globs, format!("For {of}: {}\n", tame_lines(&text)))
         };
         let instructions = settings.instructions.iter().map(instruction).collect();
         let (mut guidelines, mut left) = (String::new(), MAX_TOKENS);
