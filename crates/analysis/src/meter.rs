@@ -52,10 +52,20 @@ pub(super) fn is_unwanted() -> bool {
 
 /// Does `work` with so many steps. `None` if they did not suffice; and how many are left.
 pub(super) fn bounded<T>(steps: u64, work: impl FnOnce() -> T) -> (Option<T>, u64) {
+    let _unbounded = Unbounded;
     LEFT.set(steps);
     let done = work();
-    let left = LEFT.replace(u64::MAX);
+    let left = LEFT.get();
     ((left > 0).then_some(done), left)
+}
+
+/// Ends the bound of a match, also of one that panics: the thread reads other texts after it.
+struct Unbounded;
+
+impl Drop for Unbounded {
+    fn drop(&mut self) {
+        LEFT.set(u64::MAX);
+    }
 }
 
 /// Takes so many steps; `false` when there are not so many left.
