@@ -8,7 +8,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 use verdict_graph::{
-    Drawing, ReopenFrom, StepRef,
+    ReopenFrom, StepRef,
     base::Clock,
     prelude::*,
     testing::{Checks, Faults},
@@ -86,12 +86,7 @@ async fn depth_two_asks_once_and_goes_on() {
         assert_eq!(*times, 1, "{name}");
     }
     assert!(before.contains_key("team/agent/plan") && !before.contains_key("team/agent/act"));
-    println!("{}", Drawing::of(&graph).with_run(&ran.machine).mermaid());
-    println!("{}", Drawing::of(&graph).dot());
-    for entry in runtime.history(&ran.run).await.unwrap() {
-        println!("{entry:?}");
-    }
-    // fork inside
+    // A fork inside.
     let at: StepRef = "2.0/2.0/1".parse().unwrap();
     let fork = runtime.fork::<Vec<String>>(&ran.run, at, false).await.unwrap();
     let forked = runtime.proceed(&fork, graph.with(())).await.unwrap();
@@ -150,7 +145,7 @@ async fn a_failure_inside_is_tried_again_where_it_failed() {
     assert_eq!(calls.lock().unwrap()["team/agent/plan"], 2);
     assert_eq!(calls.lock().unwrap()["begin"], 1);
 
-    // a retry of the node in the same execution
+    // A retry of the node in the same execution.
     let graph = graph
         .tune("team", |node| {
             node.retry(RetryPolicy {
