@@ -8,9 +8,12 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tokio::time::timeout;
 
-use super::{ModelUse, Session, account, prompts, unit::Unit};
+use super::{
+    ModelUse, Session, account, prompts,
+    unit::{Mark, Unit},
+};
 use crate::{
-    analysis::{Finding, Source},
+    analysis::{Finding, Side, Source},
     base::Result,
     forge::FileChange,
     model::{Completed, Request, complete},
@@ -134,13 +137,22 @@ fn claims(placed: &Placed, settings: &Settings, past: &Past) -> Vec<Finding> {
 
 fn prompt(units: &[Unit], claims: &[Finding]) -> String {
     let mut out = String::new();
-    let mut numbers: HashMap<&str, usize> = HashMap::new();
     for (number, unit) in (1..).zip(units) {
-        numbers.entry(&unit.path).or_insert(number);
         unit.write(number, &mut out);
     }
+    // Of a file in parts, the one that shows the row.
+    let shows = |unit: &Unit, claim: &Finding| {
+        let removed = claim.side == Side::Left;
+        unit.path == claim.path
+            && unit
+                .rows
+                .iter()
+                .any(|row| row.number == claim.start_line && (row.mark == Mark::Removed) == removed)
+    };
     for (number, claim) in (1..).zip(claims) {
-        let file = numbers.get(&*claim.path).copied().unwrap_or_default();
+        let file = units.iter().position(|unit| shows(unit, claim));
+        let file = file.or_else(|| units.iter().position(|unit| unit.path == claim.path));
+        let file = file.map_or(0, |at| at + 1);
         let side = claim.side.word();
         out.push_str(&format!(
             "CLAIM {number} · file {file} · rows {}–{} · side {side} · {}\n{}\n{}\n\n",
