@@ -47,6 +47,12 @@ impl Breaker {
         Err(ModelError::new(FailureKind::Unavailable, message).after(until.since(now)))
     }
 
+    /// Whether a call now would be refused.
+    pub(super) fn refuses(&self) -> bool {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.closed_until.is_some_and(|until| until > self.clock.now())
+    }
+
     /// How a call ended. Only what says that the provider is down counts against it.
     pub(super) fn note(&self, failure: Option<FailureKind>) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -81,7 +87,9 @@ mod tests {
             breaker.note(down);
             breaker.check("m").unwrap();
         }
+        assert!(!breaker.refuses());
         breaker.note(down);
+        assert!(breaker.refuses());
         let refused = breaker.check("m").unwrap_err();
         assert_eq!(refused.fault.retry_after, Some(PAUSE));
         hand.advance(PAUSE);

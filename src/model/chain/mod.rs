@@ -106,8 +106,8 @@ impl Chain {
     /// Asks the models one after the other.
     async fn ask(&self, request: &Request) -> Result<Answer, ModelError> {
         let mut failures: Vec<ModelError> = Vec::new();
-        for link in &self.links {
-            match self.ask_link(link, request).await {
+        for (at, link) in self.links.iter().enumerate() {
+            match self.ask_link(link, request, at + 1 == self.links.len()).await {
                 Ok(mut answer) => {
                     answer.usage += failures.iter().map(|failure| failure.usage).sum();
                     return Ok(answer);
@@ -127,8 +127,13 @@ impl Chain {
         Err(exhausted(failures))
     }
 
-    /// Asks one model, again as long as that may help.
-    async fn ask_link(&self, link: &Link, request: &Request) -> Result<Answer, ModelError> {
+    /// Asks one model, again as long as that may help. One that is left alone is waited for only if it is the `last`.
+    async fn ask_link(
+        &self,
+        link: &Link,
+        request: &Request,
+        last: bool,
+    ) -> Result<Answer, ModelError> {
         let name = link.connection.name();
         let estimated: u64 = request.texts().map(estimate::tokens).sum();
         let output = u64::from(request.max_output_tokens.unwrap_or(self.options.max_output_tokens));
@@ -151,7 +156,8 @@ impl Chain {
             };
             paid += error.usage;
             let error = ModelError { usage: paid, ..error };
-            let wait = waits.next().filter(|_| error.kind.is_worth_retrying());
+            let again = error.kind.is_worth_retrying() && (last || !link.breaker.refuses());
+            let wait = waits.next().filter(|_| again);
             let Some(wait) = wait.and_then(|wait| self.wait_before_retry(*wait, &error)) else {
                 return Err(error);
             };
