@@ -21,6 +21,11 @@ pub(super) fn print_exactly(text: &str) -> Result<(), CliError> {
     told(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
 
+/// A text that does nothing to a terminal: of control characters, ends of lines and tabs stay.
+pub(super) fn tame(text: &str) -> String {
+    text.replace(|c: char| c.is_control() && !matches!(c, '\n' | '\t'), "\u{fffd}")
+}
+
 fn write(text: &str, end: &str) -> Result<(), CliError> {
     let mut out = anstream::stdout().lock();
     let written = out.write_all(text.as_bytes()).and_then(|()| out.write_all(end.as_bytes()));

@@ -42,8 +42,10 @@ pub(super) fn table(columns: &[Column], rows: &[Vec<String>]) -> String {
 }
 
 fn fit(columns: &[Column], rows: &[Vec<String>], width: Option<usize>) -> String {
-    let cells: Vec<Vec<&str>> =
-        rows.iter().map(|row| row.iter().map(|cell| first_line(cell)).collect()).collect();
+    let tamed = |row: &Vec<String>| -> Vec<String> {
+        row.iter().map(|cell| output::tame(first_line(cell))).collect()
+    };
+    let cells: Vec<Vec<String>> = rows.iter().map(tamed).collect();
     let natural = |index: usize| {
         let widths = cells.iter().filter_map(|row| row.get(index)).map(|cell| display_width(cell));
         widths.chain([columns[index].name.len()]).max().unwrap_or(0)
@@ -54,17 +56,17 @@ fn fit(columns: &[Column], rows: &[Vec<String>], width: Option<usize>) -> String
     if let Some(width) = width {
         shrink(columns, &mut shown, width);
     }
-    let line = |row: &[&str]| {
+    let line = |row: &[String]| {
         let mut line = String::new();
         for (index, width) in &shown {
-            let cell = cut(row.get(*index).copied().unwrap_or_default(), *width);
+            let cell = cut(row.get(*index).map(String::as_str).unwrap_or_default(), *width);
             let pad = width.saturating_sub(display_width(&cell)) + GAP;
             line.push_str(&cell);
             line.extend(std::iter::repeat_n(' ', pad));
         }
         format!("{}\n", line.trim_end())
     };
-    let head: Vec<&str> = columns.iter().map(|column| column.name).collect();
+    let head: Vec<String> = columns.iter().map(|column| column.name.to_owned()).collect();
     std::iter::once(line(&head)).chain(cells.iter().map(|row| line(row))).collect()
 }
 

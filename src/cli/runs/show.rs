@@ -62,5 +62,5 @@ fn as_text(seen: &Inspected, now: Timestamp) -> String {
         Some(rendered) => lines.push(rendered.clone()),
         None => lines.push(serde_json::to_string_pretty(&seen.state).unwrap_or_default()),
     }
-    lines.join("\n")
+    output::tame(&lines.join("\n"))
 }

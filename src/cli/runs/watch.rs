@@ -38,7 +38,7 @@ pub(super) async fn main(args: &Args, app: &App) -> Result<(), CliError> {
 fn show(row: &HistoryRow, format: Format) -> Result<(), CliError> {
     output::print(&match format {
         Format::Json => serde_json::to_string(row).unwrap_or_default(),
-        Format::Text => cells(row).join("  "),
+        Format::Text => output::tame(&cells(row).join("  ")),
     })
 }
 
