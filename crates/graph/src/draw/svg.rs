@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::{Drawing, Line, PathMark, put};
-use crate::command::END;
+use crate::command::{self, END};
 
 /// Sizes, in the units of the picture.
 const BOX: (usize, usize) = (150, 36);
@@ -87,9 +87,15 @@ impl Drawing {
         )
     }
 
+    /// Those of a graph that begins at several nodes lead on from the start itself.
     fn all_arrows(&self) -> Vec<(Arc<str>, Arc<str>, Line)> {
+        let several = *self.entry == *command::START;
         let enter = (Arc::from(START), self.entry.clone(), Line::Fixed);
-        std::iter::once(enter).chain(self.arrows.iter().cloned()).collect()
+        let own = |(from, to, line): &(Arc<str>, Arc<str>, Line)| {
+            let from = if **from == *command::START { Arc::from(START) } else { from.clone() };
+            (from, to.clone(), *line)
+        };
+        (!several).then_some(enter).into_iter().chain(self.arrows.iter().map(own)).collect()
     }
 
     /// Where each node stands.
