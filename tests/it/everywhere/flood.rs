@@ -119,10 +119,10 @@ async fn takes(place: impl Place + 'static, flood: Flood) {
 async fn explained(site: &Site, wanted: usize) {
     let letters = eventually("every letter is confirmed", async || {
         let letters = site.letters().await;
-        letters.iter().all(|letter| letter.confirmed).then_some(letters)
+        let all = letters.len() == wanted && letters.iter().all(|letter| letter.confirmed);
+        all.then_some(letters)
     })
     .await;
-    assert_eq!(letters.len(), wanted);
     for letter in letters {
         assert_eq!(letter.reason, LetterReason::Permanent);
         assert!(letter.error.starts_with("no forge is configured"), "{}", letter.error);

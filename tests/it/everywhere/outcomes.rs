@@ -82,7 +82,7 @@ async fn a_run_that_asks_is_parked_until_it_is_answered(site: Site) {
 /// W3: a run that waits for a time leaves the queue, and the sweep brings it back.
 async fn a_run_that_waits_for_a_time_is_parked_until_then(mut site: Site) {
     site.options.sweep_margin = Duration::ZERO;
-    site.stage.put_up("a", [Act::Park(millis(1500))]);
+    site.stage.put_up("a", [Act::Park(millis(5000))]);
     let hand = site.worker().await;
     site.send(&part("a")).await;
     let until = site.becomes("a", RunStatus::Parked).await.not_before.unwrap();
@@ -159,7 +159,7 @@ async fn a_held_run_makes_its_message_wait(site: Site) {
     hand.counts("parked", 1).await;
     let another = Runtime::new(site.store.clone(), Clock::system(), "another");
     let how = ClaimHow { early: true, reopen: false };
-    let claimed = another.with_ttl(millis(1500)).claim(&id("a"), how).await.unwrap();
+    let claimed = another.with_ttl(millis(5000)).claim(&id("a"), how).await.unwrap();
     assert!(matches!(claimed, Claimed::Yours(..)));
     site.send(&part("a")).await;
     hand.counts("held", 1).await;

@@ -24,6 +24,7 @@ use crate::support::{Broker, eventually};
 const QUEUE: &str = "verdict";
 const DEAD: &str = "verdict.dead";
 const LIMIT: u32 = 10;
+const DELAYS: [Duration; 2] = [millis(200), millis(500)];
 /// How long what must be there may take to be seen.
 const LONG: Duration = Duration::from_secs(30);
 
@@ -109,13 +110,14 @@ impl Place for Vhost {
     }
 
     async fn open(&self) -> Arc<dyn Queue> {
-        let options = Options {
-            delivery_limit: LIMIT,
-            delays: vec![millis(200), millis(500)],
-            ..Options::default()
-        };
+        let options =
+            Options { delivery_limit: LIMIT, delays: DELAYS.to_vec(), ..Options::default() };
         let url = format!("{}?queue={QUEUE}", self.url());
         Arc::new(Amqp::open(&url, options, 4).unwrap())
+    }
+
+    fn ways(&self) -> Vec<Duration> {
+        [Duration::ZERO].into_iter().chain(DELAYS).collect()
     }
 
     async fn left(&self, _: usize) -> usize {

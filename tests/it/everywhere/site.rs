@@ -48,6 +48,11 @@ pub trait Place: Send + Sync {
     fn stragglers(&self) -> Duration {
         Duration::ZERO
     }
+    /// Delays whose messages each come by a way of their own, in their order. Nobody counts those that are
+    /// just moved from one queue to the next.
+    fn ways(&self) -> Vec<Duration> {
+        vec![Duration::ZERO]
+    }
     /// From here on no dead letter is taken. Everything has been declared and is in use.
     async fn refuse_dead(&self);
     /// They are taken again.
@@ -167,9 +172,13 @@ impl Site {
     /// Whatever was sent before has been delivered and looked at: something sent later came to its
     /// end.
     pub async fn all_quiet(&self) {
-        let last = part(&format!("quiet {}", fastrand::u64(..)));
+        let last = Self::last_part();
         self.send(&last).await;
         self.becomes(&last.name, RunStatus::Completed).await;
+    }
+
+    fn last_part() -> Part {
+        part(&format!("quiet {}", fastrand::u64(..)))
     }
 
     /// The nodes that were run for this part, in order.
@@ -230,8 +239,8 @@ impl Site {
     }
 
     /// Waits until the worker has taken what the queue has: the sweep may have been faster than a
-    /// message, which is then still to come. One that a broker is just moving to another queue is in
-    /// neither; it is ahead of what is sent after that.
+    /// message, which is then still to come. What a broker is just moving to another queue is counted in
+    /// neither, and comes before what is sent after it by the same way.
     async fn empties(&self) {
         let empty = async || {
             let depth = self.queue.depth().await.unwrap();
@@ -239,7 +248,14 @@ impl Site {
         };
         loop {
             eventually("the queue is empty", async || empty().await.then_some(())).await;
-            self.all_quiet().await;
+            let last = self.place.ways().into_iter().map(|delay| (Self::last_part(), delay));
+            let last: Vec<_> = last.collect();
+            for (part, delay) in &last {
+                self.queue.publish(message(part), *delay).await.unwrap();
+            }
+            for (part, _) in &last {
+                self.becomes(&part.name, RunStatus::Completed).await;
+            }
             if empty().await {
                 return;
             }
