@@ -328,7 +328,7 @@ impl Runs {
             Stop::Ended => Outcome::Early { left: Duration::ZERO }.into(),
             Stop::Waiting(_) => {
                 metrics::came_to(&head.workflow, RunStatus::Parked);
-                self.show_waiting(&head.id, (RunStatus::Parked, "an answer or a time")).await;
+                self.show_logged(&head.id, (RunStatus::Parked, "an answer or a time")).await;
                 Outcome::Parked.into()
             }
             Stop::Drained | Stop::Crashed => Outcome::Stopping.into(),

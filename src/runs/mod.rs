@@ -224,13 +224,6 @@ impl Runs {
         }
     }
 
-    /// The same of a run that goes on later. One that was stopped meanwhile is shown as stopped: whoever
-    /// stopped it may have shown that first.
-    async fn show_waiting(&self, run: &RunId, stands: (RunStatus, &str)) {
-        self.show_logged(run, stands).await;
-        self.show_stopped(run).await;
-    }
-
     /// Shows that a run was superseded or cancelled, if it was.
     async fn show_stopped(&self, run: &RunId) {
         match self.store().head(run).await {

@@ -38,7 +38,7 @@ impl Runs {
                 // What is not at fault itself and goes on in a moment is not worth a word.
                 if counted || failure.fault.retry_after.is_some() {
                     let why = format!("{} (the next attempt is at {at})", failure.fault);
-                    self.show_waiting(&head.id, (RunStatus::Queued, &why)).await;
+                    self.show_logged(&head.id, (RunStatus::Queued, &why)).await;
                 }
                 Ok(())
             }

@@ -1,7 +1,5 @@
 //! P6: the check run of a head is there from the start, says what it waits for, and ends on every path.
 
-use std::time::Duration;
-
 use fake_github::{Check, Fault};
 
 use super::Place;
@@ -83,27 +81,6 @@ async fn a_newer_head_ends_the_check_of_the_older() {
     place.check_shows("Changes requested").await;
     stop(server).await;
     assert_eq!(place.pull.reviews().len(), 1, "nothing is published of the older head");
-}
-
-/// W7: what an older head's worker was about to say as a newer one came does not open its check again.
-#[tokio::test]
-async fn a_late_word_about_an_older_head_leaves_its_check_ended() {
-    let place = Place::with_app().await;
-    place.github.fail(Fault::status(502).on("GET", FILES).always());
-    place.github.fail(Fault::held(Duration::from_secs(4)).on("PATCH", CHECKS));
-    let (server, _) = serve(&place.machine, "all").await;
-    place.enqueue("older");
-    let patches = || {
-        let writes = place.github.writes().into_iter();
-        writes.filter(|write| write.method == "PATCH").collect::<Vec<_>>()
-    };
-    eventually("it is about to say that it waits", async || patches().pop()).await;
-    let older = place.pull.head();
-    place.push("e.js", "function h() { debugger; }\n");
-    place.enqueue("newer");
-    eventually("it has said so", async || patches()[0].status).await;
-    ended(&place, &older, "cancelled").await;
-    stop(server).await;
 }
 
 #[tokio::test]

@@ -165,10 +165,6 @@ async fn disturbed(
             sleep_until(Instant::now() + by).await;
             respond(reply)
         }
-        Hit::Held(by) => {
-            sleep_until(Instant::now() + by).await;
-            respond(apply(shared, request, number).await)
-        }
         Hit::LostAnswer => {
             apply(shared, request, number).await;
             note_status(shared, number, None);

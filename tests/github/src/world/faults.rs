@@ -24,26 +24,13 @@ pub(super) enum Effect {
     /// The request is done; half of the answer's body arrives.
     Truncate,
     /// The request is done; the answer comes late.
-    Slow {
-        milliseconds: u64,
-    },
-    Held {
-        milliseconds: u64,
-    },
+    Slow { milliseconds: u64 },
     /// The request is done; the connection is reset instead of an answer.
     LostAnswer,
     /// The request is done after the answer timed out. Without a time it waits until it is released.
-    LateWrite {
-        milliseconds: Option<u64>,
-        silent: bool,
-    },
+    LateWrite { milliseconds: Option<u64>, silent: bool },
     /// A rate limit is answered; its reset is so many seconds from then.
-    RateLimit {
-        code: u16,
-        retry_after: Option<u64>,
-        remaining: u64,
-        reset_in: i64,
-    },
+    RateLimit { code: u16, retry_after: Option<u64>, remaining: u64, reset_in: i64 },
 }
 
 /// A fault: it hits requests whose method and path it names.
@@ -132,11 +119,6 @@ impl Fault {
     /// The answer comes after a while.
     pub fn slow(by: Duration) -> Self {
         Self::new(Effect::Slow { milliseconds: milliseconds(by) })
-    }
-
-    /// The request is done, and answered, after a while.
-    pub fn held(by: Duration) -> Self {
-        Self::new(Effect::Held { milliseconds: milliseconds(by) })
     }
 
     /// The write is done and its answer lost.

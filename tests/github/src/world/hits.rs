@@ -15,7 +15,6 @@ pub(crate) enum Hit {
     Reset,
     Truncate,
     Slow(Duration),
-    Held(Duration),
     LostAnswer,
     LateWrite { after: Option<Duration>, silent: bool },
 }
@@ -27,7 +26,6 @@ impl Hit {
             Self::Reset => "reset",
             Self::Truncate => "truncate",
             Self::Slow(_) => "slow",
-            Self::Held(_) => "held",
             Self::LostAnswer => "lost_answer",
             Self::LateWrite { .. } => "late_write",
         }
@@ -99,7 +97,6 @@ fn resolve(effect: &Effect, now: Timestamp) -> Hit {
         Effect::Reset => Hit::Reset,
         Effect::Truncate => Hit::Truncate,
         Effect::Slow { milliseconds } => Hit::Slow(Duration::from_millis(milliseconds)),
-        Effect::Held { milliseconds } => Hit::Held(Duration::from_millis(milliseconds)),
         Effect::LostAnswer => Hit::LostAnswer,
         Effect::LateWrite { milliseconds, silent } => {
             Hit::LateWrite { after: milliseconds.map(Duration::from_millis), silent }
