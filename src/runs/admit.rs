@@ -68,14 +68,23 @@ impl Runs {
         envelope: Option<Envelope>,
         by: impl FnOnce(&Start<Arc<RawValue>>) -> ExecutedBy + Send,
     ) -> Result<Admitted, AdmitError> {
+        let named = named.map(|named| (named, format!("job:{named}")));
+        // What is there may be about a head of before: it is not for this event to supersede another.
+        if let Some((_, key)) = &named {
+            let known = self.store().head(&RunId::of(workflow.name(), key)).await;
+            if let Some(head) = known.map_err(|error| AdmitError::Store(error.into()))? {
+                let found = OpenedRun { head, created: false, held: None, superseded: Vec::new() };
+                return Ok(Admitted::Opened(Box::new(found)));
+            }
+        }
         let mut start = match workflow.admit(event).await.map_err(AdmitError::Refused)? {
             Admission::Ignore { reason } => return Ok(Admitted::Ignored(reason)),
             Admission::Cancel { subject } => return Ok(Admitted::Cancel(subject)),
             Admission::Start(start) => start,
         };
-        if let Some(named) = named.filter(|named| *named != start.key) {
+        if let Some((_, key)) = named.filter(|(named, _)| *named != start.key) {
             // Apart from the workflow's own names: nobody takes the run of another's event.
-            start.key = format!("job:{named}");
+            start.key = key;
         }
         // Due from then on: without a time a sweep would never take it up.
         let leave_until = match by(&start) {

@@ -180,6 +180,10 @@ impl Runs {
                 Ok(Outcome::Queued.into())
             }
             (None, _) if created && head.status.is_final() => Ok(Outcome::Done.into()),
+            // A key of the asker's own says nothing of the head that is current.
+            _ if head.status == RunStatus::Superseded && source.key.is_some() => {
+                Ok(Outcome::Done.into())
+            }
             _ if head.status == RunStatus::Superseded => self.current_again(head, drive).await,
             _ => {
                 drop(slot);

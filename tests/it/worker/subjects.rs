@@ -1,6 +1,10 @@
 //! One subject, several runs: the newest one counts.
 
-use verdict::graph::{ClaimHow, RunStatus, Runtime, store::Claimed};
+use serde_json::json;
+use verdict::{
+    graph::{ClaimHow, RunStatus, Runtime, store::Claimed},
+    queue::Message,
+};
 
 use super::hall::{Act, Hall, about, id, seconds};
 
@@ -65,6 +69,32 @@ async fn a_superseded_run_that_is_current_again_goes_on() {
     hall.empties().await;
     assert_eq!(hall.stage.ran("old"), ["prepare", "work", "work", "publish"]);
     assert!(hall.kinds("old").await.contains(&"reopened"));
+    worker.stop().await;
+}
+
+/// W3: a job under a key of its own that is delivered again is the run there is: it goes before no newer
+/// one, whatever is current by then.
+#[tokio::test]
+async fn a_keyed_job_that_comes_again_supersedes_nothing() {
+    let hall = Hall::new().await;
+    let worker = hall.worker();
+    let keyed = |order| {
+        let input = about("old", "pr 1", order);
+        Message::new(json!({"workflow": "play", "key": "k", "input": input}).to_string())
+    };
+    for name in ["old", "new"] {
+        hall.stage.put_up(name, [Act::Stand]);
+    }
+    hall.post(keyed(1)).await;
+    hall.stage.stand(1).await;
+    hall.send(&about("new", "pr 1", 2)).await;
+    hall.stage.stand(2).await;
+    hall.post(keyed(3)).await;
+    hall.all_quiet().await;
+    hall.stage.open();
+    hall.becomes("new", RunStatus::Completed).await;
+    hall.becomes("job:k", RunStatus::Superseded).await;
+    hall.empties().await;
     worker.stop().await;
 }
 
