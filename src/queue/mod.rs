@@ -113,7 +113,7 @@ pub trait Queue: Send + Sync + 'static {
     fn consumer(&self) -> Consumer;
 
     /// Puts a dead letter where people who watch the queue look. Publishing one id twice is
-    /// harmless: a queue that can keeps the first, the others show it twice until it is removed.
+    /// harmless: a queue that can keeps the last, the others show it twice until it is removed.
     /// Takes any message this queue can have delivered.
     async fn publish_dead(&self, letter: DeadLetter) -> Result<(), QueueError>;
 

@@ -19,7 +19,7 @@ use crate::{
     graph::{
         ClaimHow, Control, Envelope, EventEnvelope, Events, Failure, Head, LeasedRun, OpenedRun,
         ReopenFrom, RunId, RunStatus, Stop,
-        store::{Claimed, Lease, RunFilter},
+        store::{Claimed, Lease},
     },
     workflows::{AnyEndedExecution, AnyWorkflow, Event, Options, Start},
 };
@@ -184,53 +184,24 @@ impl Runs {
             _ if head.status == RunStatus::Superseded && source.key.is_some() => {
                 Ok(Outcome::Done.into())
             }
-            _ if head.status == RunStatus::Superseded => self.current_again(head, drive).await,
+            _ if head.status == RunStatus::Superseded => {
+                self.current_again(head, ReopenFrom::Failed, drive).await
+            }
             _ => {
                 drop(slot);
+                // It came to its end over a head that was not current then, and is now.
+                if head.status == RunStatus::Completed
+                    && let Some(node) = workflow.overtaken(&self.runtime, &head.id).await?
+                {
+                    return self.current_again(head, ReopenFrom::Node(node), drive).await;
+                }
                 self.take_up(head, None, drive).await
             }
         }
     }
 
-    async fn cancel_subject(&self, workflow: &str, subject: String) -> Result<WorkResult> {
-        // Cancelled ones too: a crash may have come before their end was shown.
-        let filter = RunFilter {
-            statuses: vec![
-                RunStatus::Queued,
-                RunStatus::Running,
-                RunStatus::Parked,
-                RunStatus::Cancelled,
-            ],
-            workflow: Some(workflow.to_owned()),
-            subject: Some(subject),
-            ..RunFilter::default()
-        };
-        for head in self.store().list(&filter).await? {
-            if head.status != RunStatus::Cancelled {
-                self.runtime.cancel(&head.id, "an event on its subject").await?;
-                metrics::ended(&head, RunStatus::Cancelled, self.now());
-            }
-            self.show_logged(&head.id, (RunStatus::Cancelled, "")).await;
-        }
-        Ok(Outcome::Done.into())
-    }
-
-    /// A superseded run is asked for again: it goes on, unless a newer one is there.
-    async fn current_again(&self, head: Head, drive: &Drive) -> Result<WorkResult> {
-        let filter = RunFilter { subject: head.subject.clone(), ..RunFilter::default() };
-        let others = self.store().list(&filter).await?;
-        let newer = |other: &Head| {
-            other.id != head.id && other.order > head.order && other.status != RunStatus::Superseded
-        };
-        if head.subject.is_none() || others.iter().any(newer) {
-            return Ok(Outcome::Done.into());
-        }
-        let reopen = ("it is current again".to_owned(), ReopenFrom::Failed);
-        self.take_up(head, Some(reopen), drive).await
-    }
-
     /// Claims a run that is there and executes it.
-    async fn take_up(
+    pub(super) async fn take_up(
         &self,
         head: Head,
         reopen: Option<Reopen>,

@@ -36,6 +36,7 @@ mod outcome;
 mod pauses;
 mod settle;
 mod slots;
+mod subjects;
 pub mod views;
 mod watch;
 

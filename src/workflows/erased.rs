@@ -195,6 +195,12 @@ pub trait AnyWorkflow: Send + Sync + 'static {
     /// As there, and if the run cannot be read.
     async fn show(&self, runtime: &Runtime, run: &RunId, stands: (RunStatus, &str)) -> Result<()>;
 
+    /// See [`Workflow::overtaken`].
+    ///
+    /// # Errors
+    /// If the run cannot be read.
+    async fn overtaken(&self, runtime: &Runtime, run: &RunId) -> Result<Option<String>>;
+
     /// The state after a step, as JSON, sensitive fields redacted.
     ///
     /// # Errors
@@ -358,6 +364,11 @@ impl<W: Workflow> AnyWorkflow for Bound<W> {
             reopened: machine.reopened(),
         };
         W::show(&self.deps, &run, state, stands).await
+    }
+
+    async fn overtaken(&self, runtime: &Runtime, run: &RunId) -> Result<Option<String>> {
+        let (_, machine) = runtime.inspect::<W::State>(run).await?;
+        Ok(machine.state().and_then(|state| W::overtaken(state)).map(str::to_owned))
     }
 
     async fn checkpoint(&self, runtime: &Runtime, run: &RunId, step: u32) -> Result<Value> {

@@ -123,6 +123,13 @@ pub trait Workflow: Send + Sync + 'static {
         None
     }
 
+    /// The node from which a completed run goes on when its head is current again: a newer head had
+    /// overtaken it before it did what it was for.
+    fn overtaken(state: &Self::State) -> Option<&'static str> {
+        let _ = state;
+        None
+    }
+
     /// What the event comes to. May be asked again about the same event, at any time. As it stands
     /// here, a job's input is what the run starts from, and its key the run's.
     ///

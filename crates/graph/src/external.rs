@@ -302,22 +302,22 @@ impl Runtime {
     /// a sending that failed half-way.
     ///
     /// # Errors
-    /// If the store fails.
+    /// If the store fails; what the other runs wait for is answered nonetheless.
     pub async fn send(&self, event: ExternalEvent, ttl: Duration) -> Result<Vec<RunId>> {
         let key = event.key.clone();
         self.store.put_event(event, ttl).await?;
-        let mut woken = Vec::new();
+        let (mut woken, mut failed) = (Vec::new(), None);
         for wait in self.store.event_waits(&key).await? {
             match self.give(&wait).await {
                 Ok(true) if !woken.contains(&wait.run) => woken.push(wait.run),
                 Ok(_) => {}
-                Err(fault) if fault.is_transient() => return Err(fault),
+                Err(fault) if fault.is_transient() => failed = failed.or(Some(fault)),
                 Err(fault) => {
                     tracing::warn!(run = %wait.run, error = %fault, "an event could not be given to a run");
                 }
             }
         }
-        Ok(woken)
+        failed.map_or(Ok(woken), Err)
     }
 
     /// Answers whether the run may go on now.

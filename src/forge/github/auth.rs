@@ -110,6 +110,18 @@ impl Identity {
         }
     }
 
+    /// Forgets an App's token that GitHub does not take any more. `false` for any other's.
+    pub(super) async fn forget(&self, access: &Access, token: &Secret) -> bool {
+        let Who::App { minted, .. } = &self.who else { return false };
+        let mut minted = minted.lock().await;
+        let is_it =
+            |known: &Arc<InstallationToken>| known.token.expose_secret() == token.expose_secret();
+        if minted.get(access).is_some_and(is_it) {
+            minted.remove(access);
+        }
+        true
+    }
+
     /// Whether it may act on the repository: an App only where it is installed.
     pub(super) async fn is_installed(&self, client: &Client, access: &Access) -> Result<bool> {
         Ok(self.app_id().is_none() || self.minted(client, access).await?.is_some())

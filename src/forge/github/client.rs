@@ -20,7 +20,7 @@ use super::{
     model::{AppInstallation, Repositories},
 };
 use crate::base::{
-    Acquired, ExposeSecret, Fault, RateLimit, RateLimiter, Result, key_value::KeyValueStore,
+    Acquired, ExposeSecret, Fault, RateLimit, RateLimiter, Result, Secret, key_value::KeyValueStore,
 };
 
 /// The version of the API that is asked for.
@@ -202,8 +202,17 @@ impl Client {
                 sleep(wait).await;
             }
         }
-        let bearer = token.map(|token| format!("Bearer {}", token.expose_secret()));
-        self.exchanged(&access.owner, bearer, &call).await
+        let bearer = |token: &Secret| format!("Bearer {}", token.expose_secret());
+        let answer = self.exchanged(&access.owner, token.as_ref().map(bearer), &call).await?;
+        // Revoked, or of an installation that is gone. Nothing was done.
+        if answer.status == 401
+            && let Some(token) = token
+            && self.identity.forget(access, &token).await
+        {
+            let token = self.identity.token(self, access).await?;
+            return self.exchanged(&access.owner, token.as_ref().map(bearer), &call).await;
+        }
+        Ok(answer)
     }
 
     /// The same, its answer read as JSON.

@@ -94,11 +94,14 @@ impl Pauses {
         let found = self.0.read(SPACE, account).await?;
         let now = found.now;
         let before = found.live().and_then(|entry| decode(&entry.value));
-        let grown = before.map_or(MIN_PAUSE, |pause| Duration::from_millis(pause.millis) * 2);
+        let grown =
+            before.as_ref().map_or(MIN_PAUSE, |pause| Duration::from_millis(pause.millis) * 2);
         let wait = match limited {
             Limited::For(wait) => wait.max(Duration::from_secs(1)),
             Limited::Unsaid => grown.clamp(MIN_PAUSE, MAX_PAUSE),
         };
+        // Of two limits the longer one counts: an account's hour is not over with a burst.
+        let wait = wait.max(before.map_or(Duration::ZERO, |pause| pause.until.since(now)));
         let millis = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
         let pause = Pause { until: now.plus(wait), millis };
         let value = serde_json::to_vec(&pause).map(Bytes::from);

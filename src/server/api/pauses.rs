@@ -12,12 +12,14 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(list, pause, unpause))
 }
 
-/// What to pause, and why.
+/// What to pause, one of them, and why.
 #[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 struct PauseRequest {
-    /// What.
-    #[serde(flatten)]
-    paused: Paused,
+    /// This workflow.
+    workflow: Option<String>,
+    /// This repository.
+    repository: Option<String>,
     /// Why, for people.
     reason: Option<String>,
 }
@@ -31,6 +33,19 @@ struct Which {
     workflow: Option<String>,
     /// This repository.
     repository: Option<String>,
+}
+
+impl Which {
+    fn one(self) -> Result<Paused, Refusal> {
+        match self {
+            Self { workflow: Some(name), repository: None } => Ok(Paused::Workflow(name)),
+            Self { workflow: None, repository: Some(name) } => Ok(Paused::Repository(name)),
+            _ => {
+                let why = "name one `workflow` or one `repository`";
+                Err(Refusal::new(StatusCode::BAD_REQUEST, why))
+            }
+        }
+    }
 }
 
 /// List what is paused, the oldest first.
@@ -49,8 +64,9 @@ async fn list(State(runs): State<Runs>) -> Result<Json<Vec<Pause>>, Refusal> {
 )]
 async fn pause(
     State(runs): State<Runs>,
-    Body(PauseRequest { paused, reason }): Body<PauseRequest>,
+    Body(PauseRequest { workflow, repository, reason }): Body<PauseRequest>,
 ) -> Result<Json<Pause>, Refusal> {
+    let paused = Which { workflow, repository }.one()?;
     Ok(Json(runs.pause(paused, reason).await?))
 }
 
@@ -63,14 +79,6 @@ async fn unpause(
     State(runs): State<Runs>,
     Query(which): Query<Which>,
 ) -> Result<StatusCode, Refusal> {
-    let paused = match which {
-        Which { workflow: Some(name), repository: None } => Paused::Workflow(name),
-        Which { workflow: None, repository: Some(name) } => Paused::Repository(name),
-        _ => {
-            let why = "name one `workflow` or one `repository`";
-            return Err(Refusal::new(StatusCode::BAD_REQUEST, why));
-        }
-    };
-    runs.unpause(&paused).await?;
+    runs.unpause(&which.one()?).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -83,7 +83,7 @@ use super::{Admission, Event, Workflow};
 use crate::{
     analysis::Finding,
     base::{Clock, Fault, Result},
-    forge::{FileChange, Standing},
+    forge::{FileChange, Published, Standing},
     graph::{
         Command, Context, Dispatch, END, Graph, GraphBuilder, GraphError, NodeError, RetryPolicy,
         RunInfo, RunStatus,
@@ -128,6 +128,10 @@ impl Workflow for Review {
 
     fn render(state: &ReviewState) -> Option<String> {
         Some(report::text(state, &report::ReportContext::default(), false))
+    }
+
+    fn overtaken(state: &ReviewState) -> Option<&'static str> {
+        (state.published == Some(Published::HeadMoved)).then_some("publish")
     }
 
     async fn admit(deps: &ReviewDeps, event: &Event) -> Result<Admission<ReviewStart>> {

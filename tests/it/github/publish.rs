@@ -130,3 +130,16 @@ async fn a_bad_token_is_named() {
     assert!(done.stderr.contains("github.token"), "{}", done.stderr);
     assert!(!done.stderr.contains("ghp_nobody"), "{}", done.stderr);
 }
+
+/// P8: an App's token that was revoked, as when the App is installed anew, is replaced by a new one.
+#[tokio::test]
+async fn a_revoked_token_is_replaced() {
+    let place = Place::with_app().await;
+    place.github.fail(Fault::status(401).on("GET", "/repos/*/*/pulls/*/files"));
+    let done = place.review("revoked");
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    assert_eq!(place.pull.reviews().len(), 1);
+    let writes = place.github.writes();
+    let minted = writes.iter().filter(|one| one.path.ends_with("/access_tokens")).count();
+    assert_eq!(minted, 2);
+}

@@ -279,3 +279,31 @@ async fn events_of_unknown_installations_are_dropped() {
     assert_eq!((letters, site.runs()), (serde_json::json!([]), 0));
     site.stop().await;
 }
+
+/// P2: a head that was overtaken before its review was published, and is current again after a
+/// force-push, is reviewed.
+#[tokio::test]
+async fn a_head_that_is_current_again_is_reviewed() {
+    let served = Served::new().await;
+    let Served { place, app, at, .. } = &served;
+    place.github.fail(Fault::status(502).on("GET", "/repos/*/*/pulls/*/reviews").always());
+    place.push("d.js", "function g() { debugger; }\n");
+    place.check_shows("The review waits").await;
+    let head = place.pull.head();
+    // Of the next head nobody hears.
+    app.webhook("http://127.0.0.1:9/", "secret");
+    place.push("e.js", "function h() { debugger; }\n");
+    place.github.clear_faults();
+    eventually("the first run ends without a review", async || {
+        let checks = place.repository.checks(&head);
+        checks.iter().any(|check| check.title.as_deref() == Some("Superseded")).then_some(())
+    })
+    .await;
+    app.webhook(&format!("http://{at}/webhooks/github"), "secret");
+    place.repo.git(["reset", "--quiet", "--hard", &head]);
+    place.repository.update();
+    place.check_shows("Changes requested").await;
+    served.reviews(1).await;
+    assert_eq!(place.pull.reviews()[0].commit, head);
+    served.stop().await;
+}
