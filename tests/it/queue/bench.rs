@@ -33,7 +33,7 @@ pub enum Promise {
     ComesBackByTime,
     /// `publish` can delay.
     DelaysPublished,
-    /// Publishing a dead letter twice keeps the first.
+    /// Publishing a dead letter twice keeps the last.
     LetterOnce,
     /// Time can be wound, and the delay is kept to the millisecond.
     Wound,
