@@ -282,7 +282,9 @@ impl Runs {
 
     /// `false` when it is left to somebody else.
     async fn publish_late(&self, id: &str) -> Result<bool> {
-        let Some(letter) = self.store().letter(id).await? else { return Ok(true) };
+        let letter = self.store().letter(id).await?;
+        // Whoever recorded it may just have been about to.
+        let Some(letter) = letter.filter(|letter| !letter.confirmed) else { return Ok(true) };
         let publisher = self.publisher(&letter).await?;
         if matches!(publisher, Publisher::Other) {
             return Ok(false);

@@ -16,6 +16,7 @@ use tokio::time::{sleep, timeout};
 use super::{
     GithubOptions,
     auth::{Access, Identity},
+    graphql::GRAPHQL,
     limits::{self, Pauses},
     model::{AppInstallation, Repositories},
 };
@@ -28,9 +29,6 @@ const API_VERSION: &str = "2022-11-28";
 
 /// The most that is read of one answer.
 const MAX_ANSWER_BYTES: usize = 64 * 1024 * 1024;
-
-/// Where GraphQL is asked.
-const GRAPHQL: &str = "/graphql";
 
 /// How much of a refusal's body is logged.
 const LOGGED_BYTES: usize = 2048;
@@ -69,10 +67,10 @@ impl Answer {
 /// One request.
 #[derive(Debug, Clone)]
 pub(super) struct Call {
-    method: http::Method,
-    path: String,
-    body: Option<Value>,
-    writes: bool,
+    pub(super) method: http::Method,
+    pub(super) path: String,
+    pub(super) body: Option<Value>,
+    pub(super) writes: bool,
 }
 
 impl Call {
@@ -115,7 +113,7 @@ pub(super) struct Client {
     http: Octocrab,
     base: Arc<str>,
     identity: Arc<Identity>,
-    pauses: Pauses,
+    pub(super) pauses: Pauses,
     /// None where writes need no room between them.
     writes: Option<RateLimiter>,
     timeout: Duration,
@@ -219,32 +217,6 @@ impl Client {
     pub(super) async fn json<T: DeserializeOwned>(&self, access: &Access, call: Call) -> Result<T> {
         let what = call.path.clone();
         self.call(access, call).await?.json(&what)
-    }
-
-    /// Asks GraphQL, which stands beside the REST API of an Enterprise Server, not below it; answers
-    /// the data.
-    ///
-    /// # Errors
-    /// As [`Self::call`]; permanent when the query itself is refused.
-    pub(super) async fn graphql(
-        &self,
-        access: &Access,
-        query: &str,
-        variables: Value,
-        writes: bool,
-    ) -> Result<Value> {
-        let body = serde_json::json!({ "query": query, "variables": variables });
-        let call = Call { writes, ..Call::post(GRAPHQL, body) };
-        let mut answer: Value = self.json(access, call).await?;
-        let error = &answer["errors"][0];
-        let Some(why) = error["message"].as_str() else { return Ok(answer["data"].take()) };
-        // What a limit or a timeout of its own refuses is answered with 200, too.
-        if error["type"].as_str().is_some_and(|kind| kind.starts_with("RATE_LIMIT")) {
-            return Err(self.pauses.pause(&access.owner, limits::Limited::Unsaid).await?);
-        }
-        let why = format!("POST {GRAPHQL}: GitHub answered: {why}");
-        let passes = why.contains("Something went wrong");
-        Err(if passes { Fault::transient(why) } else { Fault::permanent(why) })
     }
 
     /// Every page of a list, from a path without `per_page`.

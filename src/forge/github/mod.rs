@@ -34,6 +34,7 @@ mod client;
 mod command;
 mod compose;
 mod event;
+mod graphql;
 mod history;
 mod limits;
 mod lines;

@@ -92,7 +92,12 @@ impl Queue for Embedded {
         // By its place: a letter that is put there again meanwhile has another one, and stays.
         let (mut place, mut gone) = (i64::MIN, Vec::new());
         let mut visited = Ok(());
+        let Some(last) = self.inner.last_dead().await? else { return Ok(()) };
         while let Some((next, letter)) = self.inner.dead_after(place).await? {
+            // Put there since, perhaps again: it would be taken for a second copy.
+            if next > last {
+                break;
+            }
             place = next;
             match visitor.visit(letter).await {
                 Ok(Fate::Keep) => {}

@@ -45,14 +45,13 @@ fn dead(id: &str) -> DeadLetter {
     }
 }
 
-/// Takes the first letter away; while it looks at it, `meanwhile` happens.
+/// Takes the first letter away; while it looks at it, `meanwhile` happens. Sees no other.
 struct Remover<F>(Option<F>);
 
 #[async_trait]
 impl<F: Future<Output = ()> + Send> DeadVisitor for Remover<F> {
     async fn visit(&mut self, _: DeadLetter) -> Result<Fate, QueueError> {
-        let Some(meanwhile) = self.0.take() else { return Ok(Fate::Keep) };
-        meanwhile.await;
+        self.0.take().expect("what came since is not seen").await;
         Ok(Fate::Remove)
     }
 }

@@ -269,6 +269,7 @@ async fn dead_letters_are_seen_replayed_and_discarded() {
         let told = json!({"id": rows[1]["id"], "state": "discarded", "changed": changed});
         assert_eq!((discarded.status, discarded.json()), (200, told));
     }
+    desk.hall.empties().await;
     desk.hall.becomes("three", RunStatus::Completed).await;
     assert_eq!(desk.does(&format!("POST {two}/replay")).await.status, 409, "put away");
     for gone in ["POST /api/dead-letters/0123/replay", "GET /api/dead-letters/0123"] {

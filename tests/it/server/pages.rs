@@ -7,7 +7,7 @@ use super::{Answer, HOST, ask, operating::Desk};
 use crate::worker::hall::{Act, Part, id, part};
 
 /// Words that would act in a page that let them.
-const HOSTILE: &str = r#"<script>alert(1)</script>"><img src=x onerror=alert(1)>'&{{7*7}}"#;
+const HOSTILE: &str = r#"<script>alert(1)</script>"><img src=x onerror=alert(1)>'&{{7001*7001}}"#;
 
 /// A page as it is read: times that differ each time are left out.
 fn read(answer: &Answer) -> String {
@@ -44,7 +44,7 @@ async fn what_others_wrote_is_text_on_every_page() {
         assert_eq!(page.status, 200, "{path}: {page:?}");
         let body = page.body.to_ascii_lowercase();
         assert!(!body.contains("<script>") && !body.contains("<img src=x"), "{path}");
-        assert!(!body.contains("49"), "no template is made of it: {path}");
+        assert!(!body.contains("49014001"), "no template is made of it: {path}");
         assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
     }
     let refused = desk.get("/runs/%3Cscript%3E").await;
