@@ -12,14 +12,12 @@ pub(super) fn routes() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(list, pause, unpause))
 }
 
-/// What to pause, one of them, and why.
+/// What to pause, and why.
 #[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
 struct PauseRequest {
-    /// This workflow.
-    workflow: Option<String>,
-    /// This repository.
-    repository: Option<String>,
+    /// What.
+    #[serde(flatten)]
+    paused: Paused,
     /// Why, for people.
     reason: Option<String>,
 }
@@ -33,19 +31,6 @@ struct Which {
     workflow: Option<String>,
     /// This repository.
     repository: Option<String>,
-}
-
-impl Which {
-    fn one(self) -> Result<Paused, Refusal> {
-        match self {
-            Self { workflow: Some(name), repository: None } => Ok(Paused::Workflow(name)),
-            Self { workflow: None, repository: Some(name) } => Ok(Paused::Repository(name)),
-            _ => {
-                let why = "name one `workflow` or one `repository`";
-                Err(Refusal::new(StatusCode::BAD_REQUEST, why))
-            }
-        }
-    }
 }
 
 /// List what is paused, the oldest first.
@@ -64,9 +49,8 @@ async fn list(State(runs): State<Runs>) -> Result<Json<Vec<Pause>>, Refusal> {
 )]
 async fn pause(
     State(runs): State<Runs>,
-    Body(PauseRequest { workflow, repository, reason }): Body<PauseRequest>,
+    Body(PauseRequest { paused, reason }): Body<PauseRequest>,
 ) -> Result<Json<Pause>, Refusal> {
-    let paused = Which { workflow, repository }.one()?;
     Ok(Json(runs.pause(paused, reason).await?))
 }
 
@@ -79,6 +63,14 @@ async fn unpause(
     State(runs): State<Runs>,
     Query(which): Query<Which>,
 ) -> Result<StatusCode, Refusal> {
-    runs.unpause(&which.one()?).await?;
+    let paused = match which {
+        Which { workflow: Some(name), repository: None } => Paused::Workflow(name),
+        Which { workflow: None, repository: Some(name) } => Paused::Repository(name),
+        _ => {
+            let why = "name one `workflow` or one `repository`";
+            return Err(Refusal::new(StatusCode::BAD_REQUEST, why));
+        }
+    };
+    runs.unpause(&paused).await?;
     Ok(StatusCode::NO_CONTENT)
 }
