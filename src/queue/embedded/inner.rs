@@ -123,12 +123,6 @@ impl Inner {
         sql::dead_after(&mut db, after).await.map_err(|error| self.read_failed(error))
     }
 
-    /// The place of the newest dead letter.
-    pub async fn last_dead(&self) -> Result<Option<i64>, QueueError> {
-        let mut db = self.reader().await?;
-        sql::last_dead(&mut db).await.map_err(|error| self.read_failed(error))
-    }
-
     pub async fn depth(&self) -> Result<Depth, QueueError> {
         let mut db = self.reader().await?;
         sql::depth(&mut db, self.db.now()).await.map_err(|error| self.read_failed(error))

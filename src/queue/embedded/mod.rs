@@ -13,7 +13,7 @@ mod lane;
 mod source;
 mod sql;
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -91,14 +91,13 @@ impl Queue for Embedded {
     async fn visit_dead(&self, visitor: &mut dyn DeadVisitor) -> Result<(), QueueError> {
         // By its place: a letter that is put there again meanwhile has another one, and stays.
         let (mut place, mut gone) = (i64::MIN, Vec::new());
-        let mut visited = Ok(());
-        let Some(last) = self.inner.last_dead().await? else { return Ok(()) };
+        let (mut visited, mut seen) = (Ok(()), HashSet::new());
         while let Some((next, letter)) = self.inner.dead_after(place).await? {
-            // Put there since, perhaps again: it would be taken for a second copy.
-            if next > last {
-                break;
-            }
             place = next;
+            // Put there again since: it would be taken for a second copy.
+            if !seen.insert(letter.id.clone()) {
+                continue;
+            }
             match visitor.visit(letter).await {
                 Ok(Fate::Keep) => {}
                 Ok(Fate::Remove) => gone.push(place),

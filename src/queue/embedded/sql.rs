@@ -281,10 +281,6 @@ pub(super) async fn dead_after(
     row.map(read).transpose()
 }
 
-pub(super) async fn last_dead(db: &mut SqliteConnection) -> Result<Option<i64>> {
-    sqlx::query("select max(seq) from queue_dead").fetch_one(db).await?.try_get(0)
-}
-
 pub(super) async fn depth(db: &mut SqliteConnection, now: Timestamp) -> Result<Depth> {
     let row = sqlx::query(
         "select count(*) filter (where at <= ?1),

@@ -105,6 +105,8 @@ async fn a_run_of_an_unknown_version_waits_and_is_then_given_up() {
     assert_eq!((letter.reason, letter.run), (LetterReason::UnsupportedVersion, Some(id("a"))));
     assert!(letter.error.contains("version 2 of workflow `play`"), "{}", letter.error);
     hall.becomes("a", RunStatus::Failed).await;
+    // Where a sweep was quicker, its message has been put off once more.
+    hall.pass(seconds(60));
     hall.empties().await;
     assert_eq!(hall.stage.ran("a"), [""; 0]);
     worker.stop().await;
@@ -122,6 +124,8 @@ async fn a_run_of_an_unknown_workflow_waits_and_is_then_given_up() {
     assert_eq!(letter.reason, LetterReason::UnsupportedVersion);
     assert_eq!(letter.workflow.as_deref(), Some("opera"));
     hall.becomes("a", RunStatus::Failed).await;
+    // Where a sweep was quicker, its message has been put off once more.
+    hall.pass(seconds(60));
     hall.empties().await;
     worker.stop().await;
 }
