@@ -106,6 +106,8 @@ words! {
         Flow = "flow",
         /// A model.
         Model = "model",
+        /// Another tool, whose log was brought into the review.
+        Tool = "tool",
         /// verdict itself, about its own settings or coverage.
         Verdict = "verdict",
     }

@@ -55,6 +55,11 @@ impl Lang {
         }
     }
 
+    /// Whether indentation says what lies in what.
+    pub(super) fn is_indented(self) -> bool {
+        matches!(self, Self::Known(S::Yaml | S::Python))
+    }
+
     /// A name that a file in this language could have.
     pub fn file_name(self) -> &'static str {
         match self {

@@ -10,13 +10,14 @@
 //! | `finding.rs` | the finding, its words, its fingerprint |
 //! | `lines.rs` | sets of line numbers, and texts by line |
 //! | `language.rs` | which language a file is in |
-//! | `functions.rs` | which lines make a function |
+//! | `functions.rs` | which lines make a function, and where it is named |
 //! | `rules.rs`, `rules/` | structural rules: one YAML file each, listed in `rules/list.rs` |
 //! | `ruleset.rs` | rules compiled, the built-in and a repository's own |
 //! | `parse.rs` | a text into a tree, within bounds |
 //! | `meter.rs` | what one match of a rule may cost |
 //! | `rule_cost.rs` | what the regular expressions of a repository's rules may cost |
 //! | `scan.rs` | one walk over one parsed file for all rules |
+//! | `suggested.rs` | whether a text still parses with a suggestion applied |
 //! | `flow/` | values followed from where somebody else decides them to where they do harm |
 //! | `origin.rs` | whether the values that a statement is put together from are its own |
 //! | `examples.rs` | the examples in rule files, tried |
@@ -47,6 +48,7 @@ mod scan;
 mod secret_kinds;
 pub mod secrets;
 pub mod sides;
+mod suggested;
 pub mod suppressions;
 
 use std::collections::BTreeMap;
@@ -56,7 +58,7 @@ pub use finding::{
     Category, Confidence, Finding, FlowStep, Severity, Side, Source, UnknownWord,
     assign_fingerprints, quote,
 };
-pub use functions::functions;
+pub use functions::{Surroundings, surroundings};
 pub use language::Lang;
 pub use lines::{LineSet, Lines};
 pub use meter::while_wanted;
@@ -64,6 +66,7 @@ pub use parse::Unparsed;
 pub use rules::{RuleError, RuleFile};
 pub use ruleset::Ruleset;
 pub use secrets::MaskedText;
+pub use suggested::Suggestible;
 
 /// Names these analysers: another build of the same sources has the same, anything else another.
 pub const VERSION: &str = env!("VERDICT_ANALYSIS_VERSION");
@@ -93,6 +96,11 @@ pub struct Examined {
 /// The rule of a finding that a model made is this and its agent's id.
 pub const MODEL_RULE: &str = "model-";
 
+/// Whether a rule is another tool's: the tool, a slash, and its own name for the rule.
+pub fn is_tool_rule(id: &str) -> bool {
+    id.split_once('/').is_some_and(|(tool, rule)| !tool.is_empty() && !rule.is_empty())
+}
+
 /// Runs every analyser of every category over one text.
 pub fn examine(rules: &Ruleset, source: SourceText<'_>) -> Examined {
     let lines = Lines::new(source.text);
@@ -114,12 +122,12 @@ pub fn analyse(rules: &Ruleset, source: SourceText<'_>) -> Vec<Finding> {
     examine(rules, source).findings
 }
 
-/// Whether anything that is analysed with `rules` can yield a finding of this rule.
+/// Whether anything that is analysed with `rules`, or another tool, can yield a finding of this rule.
 pub fn knows(rules: &Ruleset, id: &str) -> bool {
     let secret = id.strip_prefix("secret-").is_some_and(secrets::is_kind);
     let sided = sides::CHECKS.iter().any(|check| check.id == id);
     let flow = flow::rules().any(|rule| rule.id == id);
     let text = TEXT_CHECKS.iter().any(|check| check.id == id);
     let model = id.strip_prefix(MODEL_RULE).is_some_and(|agent| !agent.is_empty());
-    rules.contains(id) || text || sided || secret || flow || model
+    rules.contains(id) || text || sided || secret || flow || model || is_tool_rule(id)
 }

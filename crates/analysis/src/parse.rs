@@ -53,8 +53,7 @@ pub enum Unparsed {
 /// # Errors
 /// When it costs too much to make one.
 pub(super) fn parse(language: Lang, text: &str) -> Result<AstGrep<MeteredDoc>, Unparsed> {
-    let indented = matches!(language, Lang::Known(SupportLang::Yaml | SupportLang::Python));
-    if brackets(text) > MOST_BRACKETS || indented && indents(text) > MOST_INDENTS {
+    if brackets(text) > MOST_BRACKETS || language.is_indented() && indents(text) > MOST_INDENTS {
         return Err(Unparsed::TooDeep);
     }
     if language == Lang::Known(SupportLang::Ruby) && long_ends(text) {

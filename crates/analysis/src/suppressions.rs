@@ -6,7 +6,8 @@
 use std::{collections::BTreeMap, ops::Range};
 
 use super::{
-    Finding, Lang, Lines, SourceText, check_info::BAD_SUPPRESSION, checks::At, parse::parse,
+    Finding, Lang, Lines, SourceText, check_info::BAD_SUPPRESSION, checks::At, is_tool_rule,
+    parse::parse,
 };
 
 const MARK: &str = "verdict:ignore";
@@ -118,7 +119,7 @@ fn read(line: &str, at: usize) -> Option<Suppression<'_>> {
     let after = ["*/", "-->", "#}"].iter().fold(after, |text, end| text.trim_end_matches(end));
     let (rule, reason) = after.trim().split_once(char::is_whitespace).unwrap_or((after.trim(), ""));
     let sound = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    let named = !rule.is_empty() && rule.chars().all(sound);
+    let named = !rule.is_empty() && (rule.chars().all(sound) || is_tool_rule(rule));
     let alone = before.strip_suffix(*opener).is_some_and(|rest| rest.trim().is_empty());
     named.then(|| Suppression { rule, reason: reason.trim(), alone })
 }
