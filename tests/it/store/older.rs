@@ -15,6 +15,10 @@ use verdict::{
         RunStatus, Runtime, Stop, Store as _,
         store::{NewRun, RunFilter, StoredRecord, Waiting, WaitingFor},
     },
+    queue::{
+        embedded::{self, Embedded},
+        peek_dead,
+    },
 };
 
 use crate::graph::{
@@ -145,11 +149,17 @@ async fn is_brought_up_to_date(version: i64, fixture: &'static str) {
     let older = SqliteConnectOptions::new().filename(&path).create_if_missing(true);
     let mut older = older.connect().await.unwrap();
     sqlx::raw_sql(fixture).execute(&mut older).await.unwrap();
+    let letter =
+        "INSERT INTO queue_dead (id, reason, headers, body) VALUES ('l', 'r', '{}', x'61')";
+    sqlx::raw_sql(letter).execute(&mut older).await.unwrap();
     older.close().await.unwrap();
 
     let db = Sqlite::open(&path, SqliteOptions::default()).await.unwrap();
     assert_eq!(db.migrated_from(), Some(version));
     let store = Arc::new(SqliteStore::new(db.clone()));
+    let queue = Embedded::open(db.clone(), embedded::Options::default());
+    let letters = peek_dead(&queue, 9).await.unwrap();
+    assert_eq!(letters.iter().map(|letter| &*letter.id).collect::<Vec<_>>(), ["l"]);
     let waiting = async |kind| {
         let filter = RunFilter { waiting: vec![kind], ..RunFilter::default() };
         store.list(&filter).await.unwrap()

@@ -10,7 +10,7 @@ use verdict::{
     base::Clock,
     checkpoint::SqliteStore,
     db::{DbError, Lane, Sqlite, SqliteOptions, Tx},
-    graph::store::{Claim, ClaimAs, Claimed, NewRun, Store, StoreError, StoredRecord},
+    graph::store::{Claim, ClaimAs, Claimed, NewRun, RunFilter, Store, StoreError, StoredRecord},
 };
 
 use super::harness::*;
@@ -239,6 +239,20 @@ async fn readers_cannot_write() {
         sqlx::query_scalar("PRAGMA journal_mode").fetch_one(&mut conn).await.unwrap();
     assert_eq!(mode, "wal");
     conn.close().await.unwrap();
+    db.close().await.unwrap();
+}
+
+/// W3: while the file is gone, nobody who reads makes another in its place.
+#[tokio::test]
+async fn reading_makes_no_file_in_the_place_of_one_that_is_gone() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("store.db");
+    let (db, store) = open(&path, SqliteOptions::default()).await;
+    fs::rename(&path, folder.path().join("aside.db")).unwrap();
+    store.list(&RunFilter::default()).await.unwrap_err();
+    assert!(!path.exists());
+    fs::rename(folder.path().join("aside.db"), &path).unwrap();
+    assert_eq!(store.list(&RunFilter::default()).await.unwrap(), []);
     db.close().await.unwrap();
 }
 
