@@ -51,7 +51,7 @@ impl Runs {
         input: Arc<RawValue>,
         key: &str,
     ) -> Result<(), Error> {
-        let event = Event::Job { input, key: key.to_owned() };
+        let event = Event::Job { input, key: key.to_owned(), attended: false };
         match self.workflow(workflow)?.admit(&event).await {
             Err(fault) if !fault.is_transient() => Err(Error::Invalid(fault.to_string())),
             _ => Ok(()),
@@ -115,7 +115,7 @@ impl Runs {
         by: ExecutedBy,
     ) -> Result<OpenedRun, Error> {
         let key = named.clone().unwrap_or_else(|| RunId::random().to_string());
-        let event = Event::Job { input, key };
+        let event = Event::Job { input, key, attended: matches!(by, ExecutedBy::Caller) };
         match self.admit(workflow, (&event, named.as_deref()), envelope, |_| by).await {
             Ok(Admitted::Opened(begun)) => Ok(*begun),
             Ok(Admitted::Ignored(reason)) => Err(Error::NoRun(reason)),

@@ -36,6 +36,23 @@ pub enum Replayed {
     Missing,
 }
 
+impl Replayed {
+    /// Whether the call that was to settle letter `id` so did it; `false` if it was so before.
+    ///
+    /// # Errors
+    /// If there is no such letter, or it was settled otherwise before.
+    pub fn changed(self, id: &str, to: LetterState) -> Result<bool, Error> {
+        match self {
+            Self::Done => Ok(true),
+            Self::Before(state) if state == to => Ok(false),
+            Self::Before(state) => {
+                Err(Error::Conflict(format!("letter `{id}` was {state} before")))
+            }
+            Self::Missing => Err(Error::NotFound(format!("there is no letter `{id}`"))),
+        }
+    }
+}
+
 /// Dead letters that fit every one of these.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct LetterQuery {
@@ -137,14 +154,7 @@ impl Runs {
     pub async fn close_letter(&self, id: &str, to: LetterState) -> Result<bool, Error> {
         let mut closed = Ok(Replayed::Missing);
         self.close_each(&[id.to_owned()], to, |_, answer| closed = answer).await;
-        match closed? {
-            Replayed::Done => Ok(true),
-            Replayed::Before(state) if state == to => Ok(false),
-            Replayed::Before(state) => {
-                Err(Error::Conflict(format!("letter `{id}` was {state} before")))
-            }
-            Replayed::Missing => Err(Error::NotFound(format!("there is no letter `{id}`"))),
-        }
+        closed?.changed(id, to)
     }
 
     /// Replays or discards letters, each by itself: one that cannot be sent leaves the others be.

@@ -180,28 +180,20 @@ impl Runs {
                 Ok(Outcome::Queued.into())
             }
             (None, _) if created && head.status.is_final() => Ok(Outcome::Done.into()),
-            // A key of the asker's own says nothing of the head that is current.
-            _ if head.status == RunStatus::Superseded && source.key.is_some() => {
-                Ok(Outcome::Done.into())
-            }
-            _ if head.status == RunStatus::Superseded => {
-                self.current_again(head, ReopenFrom::Failed, drive).await
-            }
             _ => {
                 drop(slot);
-                // It came to its end over a head that was not current then, and is now.
-                if head.status == RunStatus::Completed
-                    && let Some(node) = workflow.overtaken(&self.runtime, &head.id).await?
-                {
-                    return self.current_again(head, ReopenFrom::Node(node), drive).await;
-                }
-                self.take_up(head, None, drive).await
+                // A key of the asker's own says nothing of the head that is current.
+                let reopen = match source.key {
+                    None => self.current_again(workflow, &head).await?,
+                    Some(_) => None,
+                };
+                self.take_up(head, reopen, drive).await
             }
         }
     }
 
     /// Claims a run that is there and executes it.
-    pub(super) async fn take_up(
+    async fn take_up(
         &self,
         head: Head,
         reopen: Option<Reopen>,

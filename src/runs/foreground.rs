@@ -56,6 +56,14 @@ impl Runs {
         Ok(Opened { begun: opened?, workflow })
     }
 
+    /// The run whose id begins so, to be driven here.
+    pub async fn opened(&self, id: &str) -> Result<Opened, Error> {
+        let (head, workflow) = self.found(id).await?;
+        let workflow = workflow.clone();
+        let begun = OpenedRun { head, created: false, held: None, superseded: Vec::new() };
+        Ok(Opened { workflow, begun })
+    }
+
     /// Drives a run that was opened here until it ends, waits, fails or is stopped. A run that failed
     /// or was stopped before goes on; one that is complete is shown as it is. While another process
     /// works on it this waits, and calls `waiting` once.

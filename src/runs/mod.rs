@@ -54,7 +54,7 @@ pub use self::{
     outcome::{Outcome, Request, Source, UnsettledRun, WorkResult},
     pauses::{Pause, Paused},
     slots::{SlotLimits, Slots},
-    watch::{Watch, Watched},
+    watch::{Position, Watch, Watched},
 };
 use self::{pauses::Pauses, views::HistoryRow};
 use crate::{

@@ -1,12 +1,15 @@
 //! Runs about the same subject: the newest counts, and one that is current again goes on.
 
-use super::{Drive, Outcome, Runs, WorkResult, metrics};
+use std::sync::Arc;
+
+use super::{Outcome, Runs, WorkResult, drive::Reopen, metrics};
 use crate::{
     base::Result,
     graph::{
         Head, ReopenFrom, RunStatus,
         store::{Cancelled, RunFilter},
     },
+    workflows::AnyWorkflow,
 };
 
 impl Runs {
@@ -41,22 +44,34 @@ impl Runs {
         Ok(Outcome::Done.into())
     }
 
-    /// A run that a newer head overtook is asked for again: it goes on, unless a newer one is there.
+    /// From where a run that a newer head overtook goes on, now that its own is current again: unless a
+    /// newer run is there.
     pub(super) async fn current_again(
         &self,
-        head: Head,
-        from: ReopenFrom,
-        drive: &Drive,
-    ) -> Result<WorkResult> {
-        let filter = RunFilter { subject: head.subject.clone(), ..RunFilter::default() };
-        let others = self.store().list(&filter).await?;
-        let newer = |other: &Head| {
-            other.id != head.id && other.order > head.order && other.status != RunStatus::Superseded
-        };
-        if head.subject.is_none() || others.iter().any(newer) {
-            return Ok(Outcome::Done.into());
+        workflow: &Arc<dyn AnyWorkflow>,
+        head: &Head,
+    ) -> Result<Option<Reopen>> {
+        if head.subject.is_none()
+            || !matches!(head.status, RunStatus::Superseded | RunStatus::Completed)
+        {
+            return Ok(None);
         }
-        let reopen = ("it is current again".to_owned(), from);
-        self.take_up(head, Some(reopen), drive).await
+        let filter = RunFilter { subject: head.subject.clone(), ..RunFilter::default() };
+        let mut others = self.store().list(&filter).await?;
+        others.retain(|other| other.id != head.id && other.status != RunStatus::Superseded);
+        if others.iter().any(|other| other.order > head.order) {
+            return Ok(None);
+        }
+        let from = match head.status {
+            RunStatus::Completed => {
+                let another = others.iter().any(|other| other.status == RunStatus::Completed);
+                match workflow.overtaken(&self.runtime, &head.id, another).await? {
+                    Some(node) => ReopenFrom::Node(node),
+                    None => return Ok(None),
+                }
+            }
+            _ => ReopenFrom::Failed,
+        };
+        Ok(Some(("it is current again".to_owned(), from)))
     }
 }

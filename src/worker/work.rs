@@ -29,7 +29,7 @@ impl Worker {
                 // Without a key the message itself is the name: delivered again, it finds its run again.
                 source.key = job.key;
                 let key = source.key.clone().unwrap_or_else(|| message.digest());
-                let event = Event::Job { input: job.input.into(), key };
+                let event = Event::Job { input: job.input.into(), key, attended: false };
                 Request::Start(Some(job.workflow), event, source)
             }
             Decoded::Event(EventMessage { key, payload, id }) => {

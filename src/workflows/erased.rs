@@ -199,7 +199,7 @@ pub trait AnyWorkflow: Send + Sync + 'static {
     ///
     /// # Errors
     /// If the run cannot be read.
-    async fn overtaken(&self, runtime: &Runtime, run: &RunId) -> Result<Option<String>>;
+    async fn overtaken(&self, by: &Runtime, run: &RunId, another: bool) -> Result<Option<String>>;
 
     /// The state after a step, as JSON, sensitive fields redacted.
     ///
@@ -366,9 +366,9 @@ impl<W: Workflow> AnyWorkflow for Bound<W> {
         W::show(&self.deps, &run, state, stands).await
     }
 
-    async fn overtaken(&self, runtime: &Runtime, run: &RunId) -> Result<Option<String>> {
-        let (_, machine) = runtime.inspect::<W::State>(run).await?;
-        Ok(machine.state().and_then(|state| W::overtaken(state)).map(str::to_owned))
+    async fn overtaken(&self, by: &Runtime, run: &RunId, another: bool) -> Result<Option<String>> {
+        let (_, machine) = by.inspect::<W::State>(run).await?;
+        Ok(machine.state().and_then(|state| W::overtaken(state, another)).map(str::to_owned))
     }
 
     async fn checkpoint(&self, runtime: &Runtime, run: &RunId, step: u32) -> Result<Value> {

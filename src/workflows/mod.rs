@@ -45,6 +45,8 @@ pub enum Event {
         input: Arc<RawValue>,
         /// The name the asker gave it, or one made from the message; never empty.
         key: String,
+        /// Whether who asks runs it in this process; a job over a queue or HTTP is not attended.
+        attended: bool,
     },
     /// Something happened on the forge.
     Webhook {
@@ -124,9 +126,10 @@ pub trait Workflow: Send + Sync + 'static {
     }
 
     /// The node from which a completed run goes on when its head is current again: a newer head had
-    /// overtaken it before it did what it was for.
-    fn overtaken(state: &Self::State) -> Option<&'static str> {
-        let _ = state;
+    /// overtaken it before it did what it was for, or `another` run about the subject is completed,
+    /// whose result may stand where its own should.
+    fn overtaken(state: &Self::State, another: bool) -> Option<&'static str> {
+        let _ = (state, another);
         None
     }
 
@@ -141,7 +144,7 @@ pub trait Workflow: Send + Sync + 'static {
     ) -> Result<Admission<<Self::State as State>::Input>> {
         let _ = deps;
         match event {
-            Event::Job { input, key } => {
+            Event::Job { input, key, .. } => {
                 let input = read_input(Self::NAME, input)?;
                 Ok(Admission::Start(Start {
                     key: key.clone(),

@@ -48,7 +48,12 @@ fn main() {
         Ok(output) if output.status.success() => {
             print!("\n{}", String::from_utf8_lossy(&output.stdout));
         }
-        _ => println!("\nLangGraph was not measured: `{python}` has no `langgraph`"),
+        Ok(output) => {
+            let said = String::from_utf8_lossy(&output.stderr);
+            let why = said.lines().last().unwrap_or_default();
+            println!("\nLangGraph was not measured, `{python}` says: {why}");
+        }
+        Err(error) => println!("\nLangGraph was not measured: `{python}`: {error}"),
     }
 }
 

@@ -148,6 +148,16 @@ impl<U: DeserializeOwned> Record<U> {
         Ok(Self { at, path, meta, body })
     }
 
+    /// The same, its body read also where it is a subgraph's: `U` must bear any type.
+    pub(super) fn decode_all(seq: u64, stored: &StoredRecord) -> Result<Self, CodecError> {
+        let HistoryEntry { at, path, meta, .. } = HistoryEntry::decode(seq, stored)?;
+        let body = match &stored.payload {
+            None => Ok(Body::nothing(&meta, &Path::default())),
+            Some(bytes) => Body::unpack(&meta, bytes),
+        };
+        Ok(Self { at, path, meta, body: body.map_err(|e| CodecError::Read(seq, e))? })
+    }
+
     /// The same record as the graph sees it whose own records have no path.
     pub(super) fn seen_inside(record: &Record<()>) -> Result<Self, CodecError> {
         let Record { at, path, meta, body } = record;

@@ -1,6 +1,6 @@
 //! What a node is given.
 
-use std::sync::Arc;
+use std::{any::Any, sync::Arc};
 
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
@@ -44,6 +44,8 @@ pub(super) struct Step<S: State, D> {
     pub(super) events: Events,
     pub(super) cancel: CancellationToken,
     pub(super) path: Path,
+    /// In a subgraph: the state of the graph around it.
+    pub(super) around: Option<Arc<dyn Any + Send + Sync>>,
     /// For the subgraphs among the step's tasks.
     pub(super) nest: Option<Nest>,
 }
@@ -81,6 +83,12 @@ impl<S: State, D> Context<S, D> {
     /// The state after the last step, the same for all tasks of this one.
     pub fn state(&self) -> &S {
         &self.shared.state
+    }
+
+    /// In a subgraph, the state of the graph around it, as its task sees it, if it is a `T`. What a
+    /// subgraph reads there need not be part of its input, which each of its runs records.
+    pub fn around<T: State>(&self) -> Option<&T> {
+        self.shared.around.as_deref()?.downcast_ref()
     }
 
     /// What the workflow's nodes need from outside.

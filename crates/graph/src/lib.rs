@@ -81,6 +81,7 @@ mod machine;
 pub mod memory;
 mod meter;
 mod node;
+mod outline;
 mod pack;
 mod path;
 mod plan;
@@ -117,6 +118,7 @@ pub use machine::{Ended, ForkedFrom, Illegal, OpenInterrupt, RunMachine, TaskSum
 pub use memory::Memory;
 pub use meter::describe_metrics;
 pub use node::{Node, NodeResult};
+pub use outline::{Outline, TaskStart};
 pub use path::{Path, Place, StepRef};
 pub use record::{Body, Envelope, Failure, Meta, Outcome, Record, Redo, Start};
 pub use retry::{RetryPolicy, Waits};

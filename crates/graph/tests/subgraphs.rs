@@ -8,7 +8,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 use verdict_graph::{
-    ReopenFrom, StepRef,
+    HistoryEntry, Outline, ReopenFrom, StepRef,
     base::Clock,
     prelude::*,
     testing::{Checks, Faults},
@@ -100,6 +100,55 @@ async fn depth_two_asks_once_and_goes_on() {
     assert_eq!(calls.lock().unwrap()["team/agent/act"], 2);
 }
 
+/// E13, E21: which tasks start follows from the records, those of subgraphs too, and is the same
+/// whether the log was followed record by record or read up to one of them.
+#[tokio::test]
+async fn what_starts_follows_from_the_records() {
+    let calls = Calls::default();
+    let plain = agent(&calls).tune("act", |node| {
+        node.retry(RetryPolicy::none());
+    });
+    let graph = wrap(&plain.unwrap(), "agent", &calls);
+    let runtime = Runtime::in_memory();
+    let ran = runtime.run(spec(), graph.with(())).await.unwrap();
+    let faults = Faults::default().fail("agent/act", 1, Fault::transient("down"));
+    let execute = Execute { faults, ..graph.with(()) };
+    let ran = runtime.answer(&ran.run, "go", &"yes", execute).await.unwrap();
+    let ran = runtime.proceed(&ran.run, graph.with(())).await.unwrap();
+    assert!(ran.completed().is_ok());
+    let (_, log) = runtime.store.load(&ran.run, 0).await.unwrap().unwrap();
+    let (mut outline, mut starts) = (Outline::default(), Vec::new());
+    for (at, record) in log.iter().enumerate() {
+        let seq = at as u64 + 1;
+        let entry = HistoryEntry::decode(seq, record).unwrap();
+        let mut read = Outline::replay(&log[..at]);
+        read.skip(outline.reported());
+        let new: Vec<_> = std::iter::from_fn(|| outline.next_start()).collect();
+        let again: Vec<_> = std::iter::from_fn(|| read.next_start()).collect();
+        assert_eq!(new, again, "behind {at} records");
+        if Outline::shows_started(&entry) {
+            starts.extend(new.into_iter().map(|(_, task)| task.path.name(&task.node).to_string()));
+        }
+        match Outline::rewinds(&entry) {
+            true => outline = Outline::replay(&log[..=at]),
+            false => outline.take(seq, record),
+        }
+    }
+    // What was asked about starts again once it is answered, what failed once it is tried again.
+    let wanted = [
+        "begin",
+        "agent",
+        "agent/plan",
+        "agent/ask",
+        "agent/ask",
+        "agent/act",
+        "agent",
+        "agent/act",
+        "finish",
+    ];
+    assert_eq!(starts, wanted);
+}
+
 #[tokio::test]
 async fn every_crash_and_repeat() {
     let calls = Calls::default();
@@ -160,4 +209,32 @@ async fn a_failure_inside_is_tried_again_where_it_failed() {
     let act = ran.completed().unwrap().0.iter().filter(|n| *n == "act").count();
     assert_eq!(act, 1);
     assert_eq!(calls.lock().unwrap()["team/agent/plan"], 3);
+}
+
+/// E21: what a subgraph reads in the state around it is not recorded again.
+#[tokio::test]
+async fn a_subgraph_sees_the_state_around_it() {
+    let mut inner = GraphBuilder::<Log, ()>::new();
+    inner.node("look", |ctx: Ctx| async move {
+        let again = Vec::from_iter(ctx.around::<Log>().map(|around| around.0.join("+")));
+        let _: bool = ctx.interrupt("sure", &again)?;
+        Ok(again)
+    });
+    inner.entry("look").edge("look", END);
+    let inner = inner.compile().unwrap();
+    let calls = Calls::default();
+    let graph = wrap(&wrap(&inner, "deep", &calls), "flat", &calls);
+    let runtime = Runtime::in_memory();
+    let ran = runtime.run(spec(), graph.with(())).await.unwrap();
+    assert_eq!(ran.machine.interrupts()[0].request.get(), r#"["begin"]"#);
+    let ran = runtime.answer(&ran.run, "sure", &true, graph.with(())).await.unwrap();
+    assert_eq!(ran.completed().unwrap().0, ["begin", "begin", "begin", "finish", "finish"]);
+    let mut outermost = GraphBuilder::<Log, ()>::new();
+    outermost.node("look", |ctx: Ctx| async move {
+        Ok(Vec::from_iter(ctx.around::<Log>().map(|_| "around".to_owned())))
+    });
+    outermost.entry("look").edge("look", END);
+    let outermost = outermost.compile().unwrap();
+    let ran = runtime.run(spec(), outermost.with(())).await.unwrap();
+    assert!(ran.completed().unwrap().0.is_empty(), "nothing is around the outermost graph");
 }

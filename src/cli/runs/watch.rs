@@ -18,13 +18,14 @@ pub(in crate::cli) struct Args {
 }
 
 pub(super) async fn main(args: &Args, app: &App) -> Result<(), CliError> {
-    let mut watch = app.runs.watch(&args.id, 0).await?;
+    let mut watch = app.runs.watch(&args.id, 0_u64).await?;
     let run = watch.run.clone();
     let stop = signal::stop_token();
     // A store that does not answer keeps nobody here who wants to go.
     while let Some(next) = stop.run_until_cancelled(watch.next()).await {
         match next? {
             Watched::Record(row) => show(&row, args.format)?,
+            Watched::Started(_) => {}
             Watched::StoreAway(why) => {
                 anstream::eprintln!("the store does not answer, asked again: {why}");
             }

@@ -8,7 +8,7 @@ mod words;
 
 pub use self::{
     letter::{DeadLetter, DeadLetterDetails, dead_letter, dead_letter_details},
-    record::HistoryRow,
+    record::{HistoryRow, StartedTask},
     run::{
         Interrupt, PendingTask, Run, RunDetails, RunLetter, SentEvent, WaitingInterrupt, WaitsFor,
         interrupts, run, run_details,

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::graph::{HistoryEntry, Meta};
+use crate::{
+    base::Fault,
+    graph::{HistoryEntry, Meta, TaskStart},
+};
 
 /// A record as listings show it.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -31,6 +34,10 @@ pub struct HistoryRow {
     pub at: String,
     /// How long the task took, all tries together.
     pub duration_ms: Option<f64>,
+    /// How the task failed, passed over or not: `{"kind","message","retry_after"?}`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<serde_json::Value>)]
+    pub fault: Option<Fault>,
     /// What else there is to say, for people.
     #[serde(skip)]
     pub note: String,
@@ -51,6 +58,7 @@ impl HistoryRow {
             attempt: None,
             at: at.to_string(),
             duration_ms: None,
+            fault: None,
             note: String::new(),
         };
         match meta {
@@ -59,7 +67,8 @@ impl HistoryRow {
                 index: Some(index),
                 attempt: Some(attempts),
                 duration_ms: Some(us as f64 / 1e3),
-                note: fault.map(|fault| fault.message).unwrap_or_default(),
+                note: fault.as_ref().map(|fault| fault.message.clone()).unwrap_or_default(),
+                fault,
                 ..bare
             },
             Meta::Interrupted { id, node, index, .. } => {
@@ -82,5 +91,30 @@ impl HistoryRow {
             }
             Meta::Started { .. } | Meta::StepFinished { .. } | Meta::Finished { .. } => bare,
         }
+    }
+}
+
+/// A task that has started, as it is shown to whoever follows its run.
+#[derive(Debug, Clone, Serialize)]
+pub struct StartedTask {
+    /// The subgraph it is in, by the tasks around it: `STEP.TASK`, outermost first.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub path: String,
+    /// The step.
+    pub step: u32,
+    /// The node; in a subgraph `NODE/NODE`.
+    pub node: Arc<str>,
+    /// Its place among the step's tasks.
+    pub index: u32,
+    /// Since when it was to run: RFC 3339.
+    pub at: String,
+}
+
+impl StartedTask {
+    /// Of a task.
+    pub fn of(task: TaskStart) -> Self {
+        let TaskStart { path, step, node, index, at } = task;
+        let node = path.name(&node);
+        Self { path: path.tasks(), step, node, index, at: at.to_string() }
     }
 }

@@ -19,7 +19,7 @@ use super::{super::answer::Refusal, ApiState, body::Body, params::age};
 use crate::{
     base,
     graph::store::{LetterReason, LetterState, RunStatus, WaitingFor},
-    runs::{LetterQuery, Replayed, RunAction, RunQuery, Runs, views},
+    runs::{Error, LetterQuery, Replayed, RunAction, RunQuery, Runs, views},
 };
 
 pub(super) fn routes() -> OpenApiRouter<ApiState> {
@@ -201,18 +201,12 @@ async fn settle(runs: &Runs, action: LetterAction, ids: &[String]) -> Vec<Line> 
         LetterAction::Discard => LetterState::Discarded,
     };
     let (mut done, mut last) = (Vec::with_capacity(ids.len()), None);
-    let told = |id: &str, answer: base::Result<Replayed>| {
-        let refused = match answer {
-            Ok(Replayed::Done) => None,
-            Ok(Replayed::Before(state)) if state == to => None,
-            Ok(Replayed::Before(state)) => Some(format!("letter `{id}` was {state} before")),
-            Ok(Replayed::Missing) => Some(format!("there is no letter `{id}`")),
-            Err(fault) => Some(fault.to_string()),
-        };
-        last.clone_from(&refused);
-        done.push(line(id.to_owned(), refused));
+    let settled = |id: &str, answer: base::Result<Replayed>| {
+        let changed = answer.map_err(Error::from).and_then(|settled| settled.changed(id, to));
+        last = changed.err().map(|error| error.to_string());
+        done.push(line(id.to_owned(), last.clone()));
     };
-    runs.close_each(ids, to, told).await;
+    runs.close_each(ids, to, settled).await;
     for id in &ids[done.len()..] {
         done.push(line(id.clone(), last.clone()));
     }

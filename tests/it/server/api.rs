@@ -56,7 +56,7 @@ impl Workflow for Door {
     }
 
     async fn admit((): &(), event: &Event) -> Result<Admission<String>> {
-        let Event::Job { input, key } = event else { unreachable!() };
+        let Event::Job { input, key, .. } = event else { unreachable!() };
         let input: String = read_input(Self::NAME, input)?;
         match input.as_str() {
             "ignore" => Ok(Admission::Ignore { reason: "nobody is to be let in".into() }),

@@ -5,6 +5,7 @@ mod connections;
 mod doctor;
 mod events;
 mod external;
+mod following;
 mod guard;
 pub mod host;
 mod listing;
@@ -83,7 +84,7 @@ async fn ask(address: SocketAddr, line: &str, headers: &[&str], body: &str) -> A
 const HOST: &str = "host: localhost";
 const JSON: &str = "content-type: application/json";
 
-async fn get(address: SocketAddr, path: &str) -> Answer {
+pub async fn get(address: SocketAddr, path: &str) -> Answer {
     ask(address, &format!("GET {path}"), &[HOST], "").await
 }
 

@@ -111,6 +111,7 @@ async fn an_event_on_the_queue_wakes_the_run_that_waits_for_it() {
     hall.stage.put_up("c", [Act::Await("never", seconds(600))]);
     hall.send(&part("c")).await;
     hall.becomes("c", RunStatus::Parked).await;
+    hall.settled(0).await;
     hall.pass(seconds(610));
     hall.becomes("c", RunStatus::Completed).await;
     let (_, seen) = hall.runtime.inspect::<super::hall::Scene>(&id("c")).await.unwrap();

@@ -192,6 +192,7 @@ async fn enter<S: State, C: State, D: Send + Sync + 'static>(
         info: context.shared.run.clone(),
         events: context.shared.events.inside(&path),
         path,
+        around: Some(context.shared.state.clone()),
         pulse: context.pulse.clone(),
         control: Control {
             drain: CancellationToken::new(),

@@ -7,7 +7,7 @@ mod halt;
 mod inside;
 mod step;
 
-use std::{sync::Arc, time::Duration};
+use std::{any::Any, sync::Arc, time::Duration};
 
 use serde_json::value::RawValue;
 use tokio::{sync::mpsc, time::Instant};
@@ -47,6 +47,8 @@ pub(super) struct Execution<S: State, D> {
     inbox: Option<mpsc::UnboundedReceiver<FromInside>>,
     /// The subgraph this is; empty of the workflow's own graph.
     path: Path,
+    /// Of a subgraph: the state of the graph around it.
+    around: Option<Arc<dyn Any + Send + Sync>>,
     /// Of a subgraph: where its task tells that it is alive.
     pulse: Option<Arc<Pulse>>,
     pub(super) info: Arc<RunInfo>,
@@ -88,6 +90,7 @@ impl<S: State, D: Send + Sync + 'static> Execution<S, D> {
             link: None,
             inbox: None,
             path: Path::default(),
+            around: None,
             pulse: None,
             info: Arc::new(info),
             events: execute.events,

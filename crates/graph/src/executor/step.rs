@@ -146,6 +146,7 @@ impl<S: State, D: std::marker::Send + Sync + 'static> Execution<S, D> {
             tasks: tasks.clone(),
             failures: self.machine.failures(),
             path: self.path.clone(),
+            around: self.around.clone(),
             nest,
             events: self.events.clone(),
             cancel: self.control.cancel.clone(),
