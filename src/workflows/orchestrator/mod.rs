@@ -13,7 +13,7 @@
 //! | `analyze.rs` | the node `analyze`, and the queue that an analysis comes to |
 //! | `route.rs` | the node `route_to_agent`, and where every node leads |
 //! | `agents.rs` | the registry of agents, and the built-in ones |
-//! | `execute.rs` | the node `execute_agent` |
+//! | `execute.rs` | the node `execute_agent`, a subgraph: find_agent → run_agent |
 //! | `approve.rs` | the node `awaiting_approval` |
 
 mod agents;
@@ -38,10 +38,7 @@ pub use self::{
     },
 };
 use super::Workflow;
-use crate::{
-    base::Clock,
-    graph::{Context, END, Graph, GraphBuilder, GraphError, NodeError, RetryPolicy},
-};
+use crate::graph::{Context, END, Graph, GraphBuilder, GraphError, NodeError, RetryPolicy};
 
 const ANALYZE: &str = "analyze";
 const ROUTE: &str = "route_to_agent";
@@ -78,16 +75,13 @@ impl Workflow for Orchestrator {
             Ok::<_, NodeError>(OrchestratorUpdate::Routed(route::next_agent(ctx.state())))
         });
         graph
-            .node(
+            .subgraph(
                 EXECUTE,
-                |ctx: Ctx| async move { Ok::<_, NodeError>(execute::execute(&ctx).await?) },
+                &execute::graph()?,
+                |ctx: &Ctx| Ok(ctx.state().current_agent.clone()),
+                execute::AgentRun::outcome,
             )
-            // The state counts the tries.
-            .retry(RetryPolicy::none())
-            .on_error_continue(|fault| {
-                let (error, timestamp) = (fault.to_string(), Clock::system().now().to_string());
-                OrchestratorUpdate::AgentFailed { error, timestamp }
-            });
+            .on_error_continue(execute::failed);
         graph.node(APPROVAL, |ctx: Ctx| async move { approve::approve(&ctx) });
         graph.node(
             COMPLETE,

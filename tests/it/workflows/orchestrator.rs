@@ -10,13 +10,16 @@ use serde_json::{Value, json};
 use verdict::{
     base::{Clock, Fault, Result, Timestamp},
     checkpoint::Memory,
-    graph::{Drawing, EndedExecution, RunId, State, Stop, store::RunFilter},
+    graph::{
+        Context, Drawing, EndedExecution, NodeError, RunId, State, Stop, Store,
+        store::{RunFilter, StoredRecord},
+    },
     workflows::{
         InProcess, Workflow,
         orchestrator::{
-            Agent, AgentContext, AgentRegistry, AgentResult, ApprovalKind, BUILT_IN, Orchestrator,
-            OrchestratorDeps, OrchestratorInput, OrchestratorState, OrchestratorUpdate,
-            RoutingHints, Status, TaskAnalysis, build_agent_queue, route,
+            Agent, AgentContext, AgentOutput, AgentRegistry, AgentResult, ApprovalKind, BUILT_IN,
+            Orchestrator, OrchestratorDeps, OrchestratorInput, OrchestratorState,
+            OrchestratorUpdate, RoutingHints, Status, TaskAnalysis, build_agent_queue, route,
         },
     },
 };
@@ -144,7 +147,16 @@ fn its_graph_is_the_documents() {
       START((start))
       n_analyze["analyze"]
       n_route_to_agent["route_to_agent"]
-      n_execute_agent["execute_agent"]
+      subgraph n_execute_agent["execute_agent"]
+        n_execute_agent_START((start))
+        n_execute_agent_n_find_agent["find_agent"]
+        n_execute_agent_n_run_agent["run_agent"]
+        n_execute_agent_END((end))
+        n_execute_agent_START --> n_execute_agent_n_find_agent
+        n_execute_agent_n_find_agent -.-> n_execute_agent_n_run_agent
+        n_execute_agent_n_find_agent -.-> n_execute_agent_END
+        n_execute_agent_n_run_agent --> n_execute_agent_END
+      end
       n_awaiting_approval["awaiting_approval"]
       n_complete["complete"]
       n_error["error"]
@@ -275,6 +287,68 @@ async fn a_failing_agent_is_tried_up_to_the_limit() {
     let why = "agent `tester` failed 3 times in a row: out of memory";
     assert_eq!(state.error.as_deref(), Some(why));
     assert_eq!(state.completed_agents, ["backend_developer"]);
+}
+
+/// E21; S2, 1: a run of an agent is a subgraph. What it records, and what fails in it, is told under its
+/// path; each try is a run of its own, and what others have left is recorded for none of them again.
+#[tokio::test]
+async fn a_run_of_an_agent_is_a_subgraph() {
+    let said = "the cause was a null pointer";
+    let found = Ok(AgentResult { result: json!(said), ..done() });
+    let failed = Err(Fault::transient("out of memory"));
+    let scripts = [("bug_fixer", vec![failed, found])];
+    let team = Team::new(analysis("bugfix", json!({})), scripts).await;
+    let store = Arc::new(Memory::new(Clock::system()));
+    let workflow = InProcess::<Orchestrator>::new(team.deps.clone()).unwrap().on(store.clone());
+    let ended = workflow.run(input()).await.unwrap();
+    assert_eq!(ended.stop, Stop::Completed);
+    let inside = ended.machine.history().iter().filter(|task| !task.path.is_empty());
+    let ran = inside.map(|task| {
+        let failed = if task.fault.is_some() { " failed" } else { "" };
+        format!("{}{failed}", task.path.name(&task.node))
+    });
+    let ran: Vec<_> = ran.collect();
+    let wanted = ["execute_agent/find_agent", "execute_agent/run_agent failed"];
+    assert_eq!(ran[..2], wanted);
+    assert_eq!(ran[2..], ["execute_agent/find_agent", "execute_agent/run_agent"].repeat(3));
+    assert_eq!(team.told("tester")[0].previous_outputs.len(), 2);
+
+    let (_, log) = store.load(&ended.run, 0).await.unwrap().unwrap();
+    let text = |record: &StoredRecord| {
+        String::from_utf8_lossy(record.payload.as_deref().unwrap_or_default()).into_owned()
+    };
+    let with_output = log.iter().filter(|record| text(record).contains(said)).count();
+    assert_eq!(with_output, 2, "where it was made, and as the update of its task");
+}
+
+/// E20, E21: the log of a run in which `execute_agent` was one node is read, and goes on.
+#[tokio::test]
+async fn a_run_from_before_agents_had_a_subgraph_goes_on() {
+    type Ctx = Context<OrchestratorState, OrchestratorDeps>;
+    let before = Orchestrator::graph().unwrap().replace("execute_agent", |ctx: Ctx| async move {
+        Ok::<_, NodeError>(OrchestratorUpdate::AgentRan(AgentOutput {
+            agent_id: ctx.state().current_agent.clone().unwrap(),
+            success: true,
+            result: json!("done"),
+            artifacts: Vec::new(),
+            routing_hints: RoutingHints { needs_approval: true, ..hints() },
+            error: None,
+            timestamp: "2026-01-01T00:00:00Z".to_owned(),
+        }))
+    });
+    let team = Team::new(analysis("bugfix", json!({})), []).await;
+    let store = Arc::new(Memory::new(Clock::system()));
+    let now = || InProcess::<Orchestrator>::new(team.deps.clone()).unwrap().on(store.clone());
+    let ended = now().with_graph(before.unwrap()).run(input()).await.unwrap();
+    assert!(ended.machine.history().iter().all(|task| task.path.is_empty()));
+    let (interrupt, _) = asked(&ended);
+    let answer = json!({"approved": true});
+    let running = now().resume(&ended.run, &interrupt, &answer).await.unwrap();
+    let ended = running.end().await.unwrap();
+    assert_eq!(ended.stop, Stop::Completed);
+    assert_eq!(agents(ended.machine.state().unwrap()), "bug_fixer tester reviewer");
+    let inside = ended.machine.history().iter().filter(|task| !task.path.is_empty());
+    assert_eq!(inside.count(), 4, "those of the two agents that came after");
 }
 
 /// S2, 5.3: an agent that is not registered ends the task, by its name.
