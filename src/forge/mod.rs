@@ -43,7 +43,7 @@ pub use self::{
     registry::Forges,
     request::{EventRequest, Occasion, Proposal, Question, ReviewRequest},
     search::{FoundRepository, RepositoryQuery, RepositorySearch, SortBy},
-    target::{Locator, Resolved, Selection, Target},
+    target::{Introduction, Locator, Resolved, Selection, Target},
 };
 use crate::base::{Fault, Result};
 

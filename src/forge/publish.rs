@@ -4,7 +4,7 @@
 //! So a publisher is told what tells repetitions apart, and publishing twice under one key must
 //! leave one review.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -97,10 +97,10 @@ pub struct Publication {
     /// Each finding, most important first.
     pub comments: Vec<Comment>,
     /// The fingerprints of everything that was found, shown or not: what was said before and is not
-    /// among them is fixed, unless it is about a path of `unsettled`.
+    /// among them is fixed, unless it is of an agent and a path of `unsettled`.
     pub found: BTreeSet<String>,
-    /// Changed paths that were not reviewed, so that nobody knows what is still true of them.
-    pub unsettled: BTreeSet<String>,
+    /// The agents that did not review a changed path, so that nobody knows what is still true of it.
+    pub unsettled: BTreeMap<String, BTreeSet<String>>,
 }
 
 /// A finding, as far as a forge shows it.
@@ -108,6 +108,10 @@ pub struct Publication {
 pub struct Comment {
     /// Names the same finding across reviews.
     pub fingerprint: String,
+    /// The agent that it belongs to.
+    pub agent: String,
+    /// Whether a model found it, which may not find it again in the same code.
+    pub by_model: bool,
     /// `info`, `low`, `medium`, `high` or `critical`.
     pub severity: &'static str,
     /// What it says in one line, as plain text.

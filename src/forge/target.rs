@@ -65,4 +65,19 @@ pub struct Resolved {
     pub subject: Option<String>,
     /// Its place among the reviews of the subject; later ones are higher.
     pub order: i64,
+    /// How its author describes it, where a forge keeps that.
+    pub introduction: Option<Introduction>,
+}
+
+/// How the author of a change describes it on its forge. Anybody may have written it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Introduction {
+    /// In one line.
+    pub title: String,
+    /// At length; empty when there is no more to say.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub text: String,
+    /// Whether the author is nobody of the repository's: has no part in it, as far as the forge says.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_outsider: bool,
 }

@@ -12,6 +12,7 @@ use super::{
     body::{Body, Comment},
     client::Call,
     compose::bounded,
+    dismiss::dismiss,
     model::{CollaboratorPermission, WrittenComment},
     notes::PublishingRight,
 };
@@ -26,14 +27,19 @@ const PREFIX: &str = "/verdict";
 /// What people are told.
 const HELP: &str = "| comment | does |\n|---|---|\n\
     | `/verdict review` | reviews the current head again |\n\
+    | `/verdict resolve` | dismisses all findings on lines; as a reply to one of them, that one |\n\
     | `/verdict explain RULE` | explains a rule; as a reply to a finding, its rule |\n\
     | `/verdict help` | this |\n\n\
     Commands are taken from people who may write to this repository.";
+
+/// The answer where there is nothing to dismiss.
+const NOTHING_TO_DISMISS: &str = "There is no finding on lines here to dismiss. What is critical to security cannot be dismissed.";
 
 /// What somebody wants.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Command {
     Review,
+    Resolve,
     Explain(String),
     Help,
     Unknown(String),
@@ -57,6 +63,7 @@ fn parse(text: &str) -> Option<Command> {
     let word = words.next().unwrap_or("help").to_ascii_lowercase();
     Some(match word.as_str() {
         "review" => Command::Review,
+        "resolve" => Command::Resolve,
         "explain" => Command::Explain(words.collect::<Vec<_>>().join(" ")),
         "help" => Command::Help,
         _ => Command::Unknown(word),
@@ -102,6 +109,14 @@ pub(super) async fn requested(
     thread.react("eyes").await?;
     match command {
         Command::Review => Ok(None),
+        Command::Resolve => {
+            let one = thread.on_lines.then(|| thread.root());
+            let found = dismiss(github, &thread.place, one, login).await?;
+            if found == 0 {
+                thread.answer(NOTHING_TO_DISMISS).await?;
+            }
+            ignore(format!("{login} dismissed findings: {found}"))
+        }
         Command::Explain(topic) => {
             let topic = if topic.is_empty() { thread.parent().await? } else { topic };
             let place = json!([thread.on_lines, thread.root(), comment.id, comment.created_at]);
@@ -210,6 +225,7 @@ mod tests {
             ("/verdict review", Some(Command::Review)),
             ("thanks!\r\n/verdict  REVIEW please\r\nbye", Some(Command::Review)),
             ("/verdict", Some(Command::Help)),
+            ("/verdict resolve", Some(Command::Resolve)),
             ("/verdict explain js-debugger", Some(Command::Explain("js-debugger".to_owned()))),
             ("/verdict dance", Some(Command::Unknown("dance".to_owned()))),
             ("/verdicts review", None),

@@ -3,6 +3,8 @@
 //! Whatever is written begins with a marker: an HTML comment that names what it is. Markers stand
 //! first, since cutting takes the end.
 
+use std::collections::HashSet;
+
 use serde_json::{Value, json};
 
 use super::{lines::CommentableLines, place::PullPlace};
@@ -47,6 +49,12 @@ pub(super) fn review_marker(subject: &str, head: &str) -> String {
     format!("<!-- verdict review of {subject} at {head} -->\n")
 }
 
+/// The head that a review of this pull request is of, by its body.
+pub(super) fn head_of<'b>(body: &'b str, subject: &str) -> Option<&'b str> {
+    let of = body.strip_prefix("<!-- verdict review of ")?.strip_prefix(subject)?;
+    Some(of.strip_prefix(" at ")?.split_once(" -->")?.0)
+}
+
 /// What the body of a further review of a head begins with.
 pub(super) fn addition_marker(subject: &str, head: &str) -> String {
     format!("<!-- verdict addition to the review of {subject} at {head} -->\n")
@@ -57,9 +65,31 @@ pub(super) fn summary_marker(subject: &str) -> String {
     format!("<!-- verdict summary of {subject} -->\n")
 }
 
+/// The last word of the marker of what a model found.
+const BY_MODEL: &str = "model";
+
 /// What the comment about a finding begins with.
-pub(super) fn finding_marker(fingerprint: &str) -> String {
-    format!("<!-- verdict finding {fingerprint} -->\n")
+pub(super) fn finding_marker(finding: &Comment) -> String {
+    let Comment { fingerprint, agent, .. } = finding;
+    let by_model = if finding.by_model { format!(" {BY_MODEL}") } else { String::new() };
+    format!("<!-- verdict finding {fingerprint} {agent}{by_model} -->\n")
+}
+
+/// What the marker of a comment says about its finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct FindingMarker<'b> {
+    pub(super) fingerprint: &'b str,
+    /// The agent that it belongs to; earlier versions did not say.
+    pub(super) agent: Option<&'b str>,
+    pub(super) by_model: bool,
+}
+
+/// Reads it.
+pub(super) fn read_marker(body: &str) -> Option<FindingMarker<'_>> {
+    let (words, _) = body.strip_prefix("<!-- verdict finding ")?.split_once(" -->")?;
+    let mut words = words.split_whitespace();
+    let (fingerprint, agent) = (words.next()?, words.next());
+    Some(FindingMarker { fingerprint, agent, by_model: words.next() == Some(BY_MODEL) })
 }
 
 /// Whether a text begins with a marker.
@@ -69,15 +99,21 @@ pub(super) fn is_marked(body: &str) -> bool {
 
 /// The fingerprint of the finding that a comment is about.
 pub(super) fn fingerprint_of(body: &str) -> Option<&str> {
-    let (fingerprint, _) = body.strip_prefix("<!-- verdict finding ")?.split_once(" -->")?;
-    Some(fingerprint)
+    read_marker(body).map(|marker| marker.fingerprint)
 }
 
-/// Puts every finding on its line where GitHub takes it.
-pub(super) fn place<'a>(review: &'a Publication, lines: &CommentableLines) -> Placement<'a> {
+/// Puts every finding on its line where GitHub takes it and nothing folds it away there: `hidden` holds the fingerprints
+/// of those that have a comment already, which is not shown any more.
+pub(super) fn place<'a>(
+    review: &'a Publication,
+    lines: &CommentableLines,
+    hidden: &HashSet<&str>,
+) -> Placement<'a> {
     let mut placed = Placement::default();
     for finding in &review.comments {
-        match inline(finding, lines).filter(|_| placed.inline.len() < MAX_COMMENTS) {
+        let on_lines = !hidden.contains(finding.fingerprint.as_str());
+        let on_lines = on_lines && placed.inline.len() < MAX_COMMENTS;
+        match inline(finding, lines).filter(|_| on_lines) {
             Some(value) => placed.inline.push(Inline { finding, value }),
             None => placed.elsewhere.push(finding),
         }
@@ -95,8 +131,10 @@ fn inline(comment: &Comment, lines: &CommentableLines) -> Option<Value> {
         return None;
     }
     let side = if comment.on_base { "LEFT" } else { "RIGHT" };
-    let mut text = format!("{}{}", finding_marker(&comment.fingerprint), comment.body);
-    let whole = comment.lines == Some((first, last)) && !comment.on_base;
+    let mut text = format!("{}{}", finding_marker(comment), comment.body);
+    let whole = comment.lines == Some((first, last))
+        && !comment.on_base
+        && !lines.hold_deleted(&comment.path, (first, last));
     if let Some(replacement) = comment.suggestion.as_ref().filter(|_| whole) {
         text.push_str(&suggestion(replacement));
     }
@@ -165,9 +203,18 @@ mod tests {
     }
 
     #[test]
-    fn findings_that_do_not_fit_are_counted_and_the_closing_stays() {
-        let finding = Comment {
+    fn a_marker_names_one_pull_request_and_head() {
+        let body = format!("{}## verdict", review_marker("host/o/r#1", "abc"));
+        assert_eq!(head_of(&body, "host/o/r#1"), Some("abc"));
+        assert_eq!(head_of(&body, "host/o/r#12"), None);
+        assert_eq!(head_of(&addition_marker("host/o/r#1", "abc"), "host/o/r#1"), None);
+    }
+
+    fn finding() -> Comment {
+        Comment {
             fingerprint: "0".repeat(16),
+            agent: "logic".to_owned(),
+            by_model: false,
             severity: "low",
             title: String::new(),
             text: String::new(),
@@ -177,7 +224,32 @@ mod tests {
             body: String::new(),
             in_summary: "𝒳".repeat(10_000),
             suggestion: None,
+        }
+    }
+
+    #[test]
+    fn a_comment_says_whose_finding_it_is_about() {
+        let read = |body: &str| {
+            read_marker(body)
+                .map(|s| (s.fingerprint.to_owned(), s.agent.map(str::to_owned), s.by_model))
         };
+        let finding = finding();
+        let zeros = "0".repeat(16);
+        let logic = Some("logic".to_owned());
+        let marker = finding_marker(&finding);
+        assert_eq!(read(&format!("{marker}text")), Some((zeros.clone(), logic.clone(), false)));
+        let marker = finding_marker(&Comment { by_model: true, ..finding });
+        assert_eq!(read(&marker), Some((zeros.clone(), logic, true)));
+        assert_eq!(
+            read(&format!("<!-- verdict finding {zeros} -->\n")),
+            Some((zeros, None, false))
+        );
+        assert_eq!(read("<!-- verdict summary of x -->"), None);
+    }
+
+    #[test]
+    fn findings_that_do_not_fit_are_counted_and_the_closing_stays() {
+        let finding = finding();
         let text = body("<!-- marker -->\n", &[&finding; 9], "the end");
         assert!(
             text.starts_with("<!-- marker -->\n") && text.ends_with("the end"),

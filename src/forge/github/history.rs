@@ -13,13 +13,15 @@ use super::{
     auth::Access,
     client::Call,
     compose::{self, bounded},
-    model::{IssueComment, Permission, Reaction, ReviewComment},
+    dismiss::says_dismissed,
+    model::{IssueComment, Permission, Reaction, Review, ReviewComment},
+    notes::PublishingRight,
     place::PullPlace,
     publish::Publishing,
 };
 use crate::{
     base::{Fault, Result},
-    forge::{History, Publication, Target},
+    forge::{History, Publication, Published, Target},
 };
 
 /// Most fingerprints that a summary names.
@@ -34,11 +36,11 @@ const THREADS: &str = "query($owner:String!,$name:String!,$number:Int!,$after:St
 const RESOLVE: &str = "mutation($id:ID!){resolveReviewThread(input:{threadId:$id}){thread{id}}}";
 
 /// A conversation about lines.
-struct Thread {
+pub(super) struct Thread {
     id: String,
     /// Its first comment.
-    comment: u64,
-    resolved: bool,
+    pub(super) comment: u64,
+    pub(super) resolved: bool,
     /// GraphQL writes a bot's login without `[bot]`.
     resolved_by: Option<String>,
 }
@@ -108,8 +110,8 @@ impl Reading<'_> {
         self.github.client.pages(&self.access, &path).await
     }
 
-    /// The findings of these comments that people dismissed: by resolving the thread, by a thumb
-    /// down, or in words. Only those count who may write.
+    /// The findings of these comments that people dismissed: by a command, by resolving the thread, by a
+    /// thumb down, or in words. Only those count who may write.
     async fn dismissed(
         &self,
         all: &[ReviewComment],
@@ -125,6 +127,11 @@ impl Reading<'_> {
             .collect();
         let (mut dismissed, mut writers) = (BTreeSet::new(), HashMap::new());
         for (comment, fingerprint) in said {
+            // Who may write was asked when the command was given.
+            if says_dismissed(&comment.body) {
+                dismissed.insert((*fingerprint).to_owned());
+                continue;
+            }
             let mut people: Vec<String> = resolved.get(&comment.id).cloned().into_iter().collect();
             let answers = all.iter().filter(|answer| answer.in_reply_to_id == Some(comment.id));
             let refuses = answers.filter(|answer| says_no(&answer.body));
@@ -175,7 +182,12 @@ fn says_no(body: &str) -> bool {
         .any(|no| words.contains(no))
 }
 
-async fn threads(github: &GitHub, access: &Access, place: &PullPlace) -> Result<Vec<Thread>> {
+/// The conversations about lines of a pull request.
+pub(super) async fn threads(
+    github: &GitHub,
+    access: &Access,
+    place: &PullPlace,
+) -> Result<Vec<Thread>> {
     let (mut threads, mut after) = (Vec::new(), Value::Null);
     loop {
         let PullPlace { owner, repo, number } = place;
@@ -212,15 +224,20 @@ pub(super) fn says_fixed(body: &str, head: Option<&str>) -> bool {
     }
 }
 
-/// Of our comments those whose findings are no longer there.
+/// Of our comments those whose findings are no longer there. What a model does not find again is fixed only if its line
+/// changed: it may say something else about the same code.
 pub(super) fn fixed<'c>(
     review: &Publication,
     comments: &'c [ReviewComment],
 ) -> Vec<&'c ReviewComment> {
     let gone = |comment: &&ReviewComment| {
-        let Some(fingerprint) = compose::fingerprint_of(&comment.body) else { return false };
-        !review.found.contains(fingerprint)
-            && !review.unsettled.contains(&comment.path)
+        let Some(marker) = compose::read_marker(&comment.body) else { return false };
+        let unsettled = review.unsettled.get(&comment.path);
+        let looked_for =
+            unsettled.is_none_or(|left| marker.agent.is_some_and(|agent| !left.contains(agent)));
+        looked_for
+            && !review.found.contains(marker.fingerprint)
+            && (!marker.by_model || comment.line.is_none())
             && comment.original_commit_id.as_ref() != Some(&review.target.head)
             && !says_fixed(&comment.body, None)
     };
@@ -240,7 +257,7 @@ pub(super) async fn mark_fixed(of: &Publishing<'_>, fixed: &[&ReviewComment]) ->
     for comment in fixed {
         let open = threads.iter().find(|thread| thread.comment == comment.id && !thread.resolved);
         if let Some(thread) = open.filter(|_| may_resolve) {
-            may_resolve = resolve(of, thread).await?;
+            may_resolve = resolve(of.github, &of.access, of.right, thread).await?;
         }
         let (marker, rest) = comment.body.split_once('\n').unwrap_or((&comment.body, ""));
         let line = fixed_line(&of.review.target.head);
@@ -257,16 +274,104 @@ pub(super) async fn mark_fixed(of: &Publishing<'_>, fixed: &[&ReviewComment]) ->
     Ok(())
 }
 
+/// What the review of an earlier head begins with, behind its marker.
+const OUTDATED: &str = "**Outdated.** ";
+
+/// Whether a review says that it is of an earlier head.
+pub(super) fn says_outdated(body: &str) -> bool {
+    body.split_once('\n').is_some_and(|(_, rest)| rest.starts_with(OUTDATED))
+}
+
+/// Says in reviews of earlier heads, also of one that moved while its review was posted, which review took their place.
+pub(super) async fn mark_outdated(
+    of: &Publishing<'_>,
+    earlier: &[Review],
+    by: &Published,
+) -> Result<()> {
+    let Published::At(url) = by else { return Ok(()) };
+    let head = of.review.target.head.get(..12).unwrap_or(&of.review.target.head);
+    for review in earlier {
+        let (marker, rest) = review.body.split_once('\n').unwrap_or((&review.body, ""));
+        let line = format!("{OUTDATED}[The review of {head}]({url}) took its place.\n\n");
+        let body = bounded(format!("{marker}\n{line}{rest}"));
+        let path = of.path(&format!("/pulls/{}/reviews/{}", of.place.number, review.id));
+        match of.write(Call::put(path, json!({ "body": body }))).await {
+            // The review stands, whatever became of an old one.
+            Err(fault) if !fault.is_transient() => {
+                tracing::warn!(error = %fault, "the review of an earlier head does not say so");
+            }
+            written => drop(written?),
+        }
+    }
+    Ok(())
+}
+
 /// `false` when we may not: an App needs to be allowed to write contents for it.
-async fn resolve(of: &Publishing<'_>, thread: &Thread) -> Result<bool> {
-    of.right.keep().await?;
+pub(super) async fn resolve(
+    github: &GitHub,
+    access: &Access,
+    right: &PublishingRight,
+    thread: &Thread,
+) -> Result<bool> {
+    right.keep().await?;
     let variables = json!({ "id": thread.id });
-    match of.github.client.graphql(&of.access, RESOLVE, variables, true).await {
+    match github.client.graphql(access, RESOLVE, variables, true).await {
         Ok(_) => Ok(true),
         Err(Fault { kind: crate::base::FaultKind::Permanent, message, .. }) => {
             tracing::debug!(error = message, "threads of what was fixed stay open");
             Ok(false)
         }
         Err(fault) => Err(fault),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_looked_for_and_is_gone_is_fixed() {
+        let target = Target {
+            forge: "github".to_owned(),
+            repo: "o/r#1".to_owned(),
+            base: "base".to_owned(),
+            head: "head".to_owned(),
+        };
+        let review = Publication {
+            target,
+            run: "run".to_owned(),
+            verdict: "comments",
+            reviewed: true,
+            opening: String::new(),
+            closing: String::new(),
+            comments: Vec::new(),
+            found: BTreeSet::from(["found".to_owned()]),
+            unsettled: [("off.py".to_owned(), BTreeSet::from(["style".to_owned()]))].into(),
+        };
+        let cases = [
+            ("gone logic", "a.py", "old", Some(1), true),
+            ("gone logic", "a.py", "old", None, true),
+            ("found logic", "a.py", "old", None, false),
+            ("gone logic", "a.py", "head", Some(1), false),
+            ("gone logic", "off.py", "old", Some(1), true),
+            ("gone style", "off.py", "old", None, false),
+            // As earlier versions wrote them.
+            ("gone", "a.py", "old", Some(1), true),
+            ("gone", "off.py", "old", Some(1), false),
+            ("gone logic model", "a.py", "old", Some(1), false),
+            ("gone logic model", "a.py", "old", None, true),
+        ];
+        for (words, path, commit, line, is_fixed) in cases {
+            let comment: ReviewComment = serde_json::from_value(json!({
+                "id": 1,
+                "body": format!("<!-- verdict finding {words} -->\n**high · Title**"),
+                "path": path,
+                "original_commit_id": commit,
+                "line": line,
+            }))
+            .unwrap();
+            let comments = [comment];
+            assert_eq!(!fixed(&review, &comments).is_empty(), is_fixed, "{words} {path} {line:?}");
+        }
     }
 }

@@ -13,6 +13,8 @@ pub(super) struct CommentableLines(HashMap<String, Vec<HunkLines>>);
 struct HunkLines {
     left: Vec<u32>,
     right: Vec<u32>,
+    /// The lines of the head before which lines are gone.
+    gaps: Vec<u32>,
 }
 
 impl CommentableLines {
@@ -29,6 +31,12 @@ impl CommentableLines {
             let side = if on_base { &hunk.left } else { &hunk.right };
             side.binary_search(&first).is_ok() && side.binary_search(&last).is_ok()
         })
+    }
+
+    /// Whether a deleted line stands among these lines of the head: then GitHub applies no suggestion.
+    pub(super) fn hold_deleted(&self, path: &str, (first, last): (u32, u32)) -> bool {
+        let mut hunks = self.0.get(path).into_iter().flatten();
+        hunks.any(|hunk| hunk.gaps.iter().any(|gap| first < *gap && *gap <= last))
     }
 }
 
@@ -50,6 +58,7 @@ fn hunks(patch: &str) -> Vec<HunkLines> {
             }
             Some(b'-') => {
                 hunk.left.push(left);
+                hunk.gaps.push(right);
                 left += 1;
             }
             Some(b' ') => {
@@ -88,6 +97,8 @@ mod tests {
         assert!(!right((4, 21)) && !right((5, 5)) && !right((0, 1)));
         assert!(lines.takes("a.rs", true, (2, 3)) && lines.takes("a.rs", true, (20, 20)));
         assert!(!lines.takes("a.rs", true, (4, 4)));
+        let gone = |range| lines.hold_deleted("a.rs", range);
+        assert!(gone((1, 2)) && gone((1, 4)) && !gone((2, 4)) && !gone((1, 1)) && !gone((21, 21)));
         assert!(!lines.takes("b.png", false, (1, 1)) && !lines.takes("c.rs", false, (1, 1)));
     }
 }

@@ -21,6 +21,7 @@
 //! | `missed.rs` | what no webhook brought |
 //! | `manifest.rs`, `permissions.rs` | how the App is made, and what it needs |
 //! | `history.rs` | what was said before, and what became of it |
+//! | `dismiss.rs` | findings dismissed by a command |
 //! | `summary.rs` | the comment that is brought up to date in place |
 //! | `check.rs` | the check run of a head |
 //! | `notes.rs` | who may publish, and other notes that processes share |
@@ -33,6 +34,7 @@ mod checkout;
 mod client;
 mod command;
 mod compose;
+mod dismiss;
 mod event;
 mod graphql;
 mod history;
@@ -191,6 +193,7 @@ impl Forge for GitHub {
             target: self.target(&place, &pull).await?,
             subject: Some(self.subject(&place)),
             order: pull.updated_at.as_millisecond(),
+            introduction: Some(pull.introduction()),
         })
     }
 

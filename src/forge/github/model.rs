@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::forge::Introduction;
+
 /// A pull request.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Pull {
@@ -13,11 +15,28 @@ pub(super) struct Pull {
     #[serde(default)]
     pub(super) draft: bool,
     pub(super) updated_at: jiff::Timestamp,
+    #[serde(default)]
+    pub(super) title: String,
+    pub(super) body: Option<String>,
+    pub(super) author_association: Option<String>,
     pub(super) user: Option<Account>,
     #[serde(default)]
     pub(super) labels: Vec<Label>,
     pub(super) base: End,
     pub(super) head: End,
+}
+
+impl Pull {
+    /// How its author describes it.
+    pub(super) fn introduction(&self) -> Introduction {
+        let of_ours = ["OWNER", "MEMBER", "COLLABORATOR"];
+        let association = self.author_association.as_deref().unwrap_or_default();
+        Introduction {
+            title: self.title.clone(),
+            text: self.body.clone().unwrap_or_default(),
+            by_outsider: !of_ours.contains(&association),
+        }
+    }
 }
 
 /// A label.
@@ -192,6 +211,8 @@ pub(super) struct ReviewComment {
     pub(super) in_reply_to_id: Option<u64>,
     /// The head it was written on.
     pub(super) original_commit_id: Option<String>,
+    /// The line it is on now; none once it is outdated, and folded away.
+    pub(super) line: Option<u64>,
     pub(super) reactions: Option<ReactionCounts>,
 }
 

@@ -36,10 +36,10 @@ impl Forge for Preview {
     }
 
     async fn resolve(&self, locator: &Locator) -> Result<Resolved> {
-        let Resolved { target, order, .. } = self.0.resolve(locator).await?;
-        let target = Target { forge: PREVIEW.to_owned(), ..target };
+        let resolved = self.0.resolve(locator).await?;
+        let target = Target { forge: PREVIEW.to_owned(), ..resolved.target };
         // It supersedes nobody's review.
-        Ok(Resolved { target, subject: None, order })
+        Ok(Resolved { target, subject: None, ..resolved })
     }
 
     async fn owner_text(&self, place: &str, path: &str) -> Result<Option<String>> {

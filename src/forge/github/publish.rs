@@ -86,6 +86,8 @@ pub(super) struct Publishing<'a> {
 struct Standings {
     /// The review of this head.
     review: Option<Review>,
+    /// Our reviews of other heads that do not say so yet.
+    earlier: Vec<Review>,
     /// Our comments on lines.
     comments: Vec<ReviewComment>,
 }
@@ -96,6 +98,17 @@ impl Standings {
         let open = self.comments.iter().filter(|comment| !history::says_fixed(&comment.body, None));
         let posted = open.filter_map(|comment| compose::fingerprint_of(&comment.body));
         posted.map(str::to_owned).collect()
+    }
+
+    /// Those of them that GitHub folds away, because the lines of their comments changed.
+    fn hidden(&self) -> HashSet<&str> {
+        let of = |shown: bool| {
+            let open = self.comments.iter().filter(|one| !history::says_fixed(&one.body, None));
+            let open = open.filter(move |comment| comment.line.is_some() == shown);
+            open.filter_map(|comment| compose::fingerprint_of(&comment.body)).collect()
+        };
+        let (outdated, shown): (HashSet<&str>, HashSet<&str>) = (of(false), of(true));
+        &outdated - &shown
     }
 
     /// What became of what was said about earlier heads, in a sentence.
@@ -129,8 +142,8 @@ impl Standings {
 impl Publishing<'_> {
     async fn publish(&self) -> Result<Published> {
         let lines = self.commentable().await?;
-        let placement = compose::place(self.review, &lines);
         let there = self.standings().await?;
+        let placement = compose::place(self.review, &lines, &there.hidden());
         if self.head_moved().await? {
             return Ok(Published::HeadMoved);
         }
@@ -143,6 +156,7 @@ impl Publishing<'_> {
             None => self.post(&body, &placement, &posted, summary.as_deref()).await?,
         };
         history::mark_fixed(self, &fixed).await?;
+        history::mark_outdated(self, &there.earlier, &published).await?;
         Ok(published)
     }
 
@@ -271,12 +285,19 @@ impl Publishing<'_> {
         let marker = compose::review_marker(&self.subject, &self.review.target.head);
         let ours = |review: &Review| {
             let by_us = review.user.as_ref().is_some_and(|user| user.login == login);
-            by_us && review.state != "PENDING" && review.body.starts_with(&marker)
+            by_us && review.state != "PENDING"
         };
+        let (of_head, others): (Vec<Review>, Vec<Review>) =
+            reviews.into_iter().filter(ours).partition(|review| review.body.starts_with(&marker));
+        let earlier = others.into_iter().filter(|other| {
+            compose::head_of(&other.body, &self.subject).is_some()
+                && !history::says_outdated(&other.body)
+        });
         let path = self.path(&format!("/pulls/{}/comments", self.place.number));
         let comments: Vec<ReviewComment> = client.pages(&self.access, &path).await?;
         let comments = comments.into_iter().filter(|comment| comment.is_by(&login)).collect();
-        Ok(Standings { review: reviews.into_iter().find(ours), comments })
+        let review = of_head.into_iter().next();
+        Ok(Standings { review, earlier: earlier.collect(), comments })
     }
 
     async fn head_moved(&self) -> Result<bool> {

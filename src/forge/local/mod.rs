@@ -134,7 +134,7 @@ impl Forge for LocalGit {
             found => found?,
         };
         self.check_allowed(&target).await?;
-        Ok(Resolved { target, subject: None, order: 0 })
+        Ok(Resolved { target, subject: None, order: 0, introduction: None })
     }
 
     /// Whether git starts, and the folders that jobs may name are there.

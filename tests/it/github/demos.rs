@@ -3,9 +3,12 @@
 use std::time::Duration;
 
 use fake_github::Fault;
+use fake_models::{ModelServer, Reply, When};
+use serde_json::json;
 
 use super::Place;
 use crate::{
+    review::models::support::{AGENTS, JUDGE, asked_by, finds, none_paid_twice, nothing},
     server::{serve, stop},
     support::eventually,
 };
@@ -24,32 +27,32 @@ fn reviews(place: &Place) -> usize {
     let reviews = place.pull.reviews();
     tell(format_args!("reviews on octo/demo#1: {}", reviews.len()));
     for review in &reviews {
-        let verdict = review.body.lines().nth(1).unwrap_or_default();
+        let verdict = review.body.lines().find(|line| line.starts_with("## ")).unwrap_or_default();
         let (head, comments) = (&review.commit[..12], review.comments.len());
         tell(format_args!("  of {head}: {verdict:?}, {comments} comments on lines"));
     }
     reviews.len()
 }
 
-#[tokio::test]
-async fn outage() {
-    let place = Place::new().await;
-    let hour = Duration::from_secs(3600);
-    place.github.fail(Fault::status(503).on("GET", FILES).lasting(hour));
-    tell("GitHub answers 503 for an hour, from the moment the review is to be published");
-    let (server, _) = serve(&place.machine, "all").await;
-    place.enqueue("outage");
+fn count_refused(place: &Place) -> usize {
+    let requests = place.github.requests();
+    requests.iter().filter(|request| request.status == Some(503)).count()
+}
+
+/// Waits until GitHub has refused so many requests in all.
+async fn refused(place: &Place, at_least: usize) {
     let asked = eventually("GitHub was asked several times", async || {
-        let requests = place.github.requests();
-        let refused = requests.iter().filter(|request| request.status == Some(503)).count();
-        (refused >= 4).then_some(refused)
+        Some(count_refused(place)).filter(|refused| *refused >= at_least)
     })
     .await;
     tell(format_args!("asked {asked} times, refused {asked} times; an hour passes"));
-    place.github.advance(hour);
+}
+
+/// There is one review, each agent ran once, and nothing was given up.
+async fn nothing_was_lost(place: &Place) {
     eventually("the review is there", async || (!place.pull.reviews().is_empty()).then_some(()))
         .await;
-    assert_eq!(reviews(&place), 1);
+    assert_eq!(reviews(place), 1);
     let runs = place.machine.run(&["runs", "list", "--format", "json"]).json();
     let id = runs[0]["id"].as_str().unwrap();
     let history = place.machine.run(&["runs", "history", id, "--format", "json"]).json();
@@ -62,7 +65,57 @@ async fn outage() {
     let letters = place.machine.run(&["dlq", "list", "--format", "json"]).json();
     tell(format_args!("dead letters: {}", letters.as_array().unwrap().len()));
     assert_eq!(letters.as_array().unwrap().len(), 0);
+}
+
+#[tokio::test]
+async fn outage() {
+    let hour = Duration::from_secs(3600);
+    let place = Place::new().await;
+    place.github.fail(Fault::status(503).on("GET", FILES).lasting(hour));
+    tell("GitHub answers 503 for an hour, from the moment the review is to be published");
+    let (server, _) = serve(&place.machine, "all").await;
+    place.enqueue("outage");
+    refused(&place, 4).await;
+    place.github.advance(hour);
+    nothing_was_lost(&place).await;
     stop(server).await;
+    outage_with_models(hour).await;
+}
+
+/// The same, twice in one review: while models answer, and when it is to be published.
+async fn outage_with_models(hour: Duration) {
+    let models = ModelServer::start().unwrap();
+    models.script(When::any(), [nothing().held()]);
+    models.script(When::says(JUDGE), [Reply::json(json!({"rulings": []}))]);
+    models.script(asked_by("logic"), [finds(&[("d/e.py", "return x")]).held()]);
+    let place = Place::new().await;
+    let machine = place.machine.set("model.chain", &models.openai("m"));
+    // Nothing comes again by itself, however slow the machine is: calls are counted.
+    let machine = machine.set("worker.lease", "10m").set("queue.visibility", "10m");
+    let place = Place { machine, ..place };
+    let (server, _) = serve(&place.machine, "all").await;
+    place.enqueue("outage");
+    eventually("four models are asked", async || {
+        (models.most_in_hand() == AGENTS.len()).then_some(())
+    })
+    .await;
+    tell("with a language model: GitHub answers 503 for an hour, from the moment it is asked");
+    place.github.fail(Fault::status(503).on("*", "/repos/**").lasting(hour));
+    models.release();
+    refused(&place, 4).await;
+    assert_eq!(models.calls().len(), AGENTS.len(), "the judge waits for GitHub");
+    tell("then for another hour, from the moment the review is to be published");
+    place.github.fail(Fault::status(503).on("GET", FILES).lasting(hour));
+    let before = count_refused(&place);
+    place.github.advance(hour);
+    refused(&place, before + 4).await;
+    place.github.advance(hour);
+    nothing_was_lost(&place).await;
+    stop(server).await;
+    let paid = models.paid();
+    tell(format_args!("calls of models: {}, {} tokens", paid.calls, paid.input + paid.output));
+    assert_eq!(models.calls().len(), AGENTS.len() + 1, "four agents and the judge, each once");
+    none_paid_twice(&models);
 }
 
 #[tokio::test]

@@ -2,8 +2,14 @@
 //! stays dismissed.
 
 use fake_github::{Comment, Fault};
+use fake_models::{ModelServer, Reply, When};
+use serde_json::json;
 
 use super::Place;
+use crate::review::{
+    models::support::{JUDGE, asked_by, finds, nothing},
+    support::Repo,
+};
 
 fn on<'c>(comments: &'c [Comment], path: &str) -> Vec<&'c Comment> {
     comments.iter().filter(|comment| comment.path == path && comment.reply_to.is_none()).collect()
@@ -46,6 +52,105 @@ async fn what_was_fixed_is_marked_with_the_commit_and_resolved() {
     place.push("c.js", "function g() { debugger; }\n");
     assert_eq!(place.review("third").code, Some(0));
     assert_eq!(on(&place.pull.review_comments(), "c.js").len(), 2);
+}
+
+/// P3: what nobody looked for is not taken for fixed.
+#[tokio::test]
+async fn a_review_without_an_agent_marks_nothing_of_it_as_fixed() {
+    let place = Place::new().await;
+    assert_eq!(place.review("first").code, Some(0));
+    let fixed = || {
+        let comments = place.pull.review_comments().into_iter();
+        let comments = comments.filter(|comment| comment.body.contains("**Fixed in "));
+        comments.map(|comment| comment.path).collect::<Vec<_>>()
+    };
+    place.push("c.js", "function g() { return 1; }\n");
+    let review = ["review", "--github", "octo/demo#1", "--publish"];
+    let done = place.machine.run(&[&review[..], &["--agents", "security"]].concat());
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    assert_eq!(fixed(), [""; 0]);
+    assert_eq!(place.review("all").code, Some(0));
+    assert_eq!(fixed(), ["c.js"]);
+}
+
+/// P3: what a model finds again is carried over; what it does not find again in the same code is not taken for fixed.
+#[tokio::test]
+async fn what_a_model_found_is_fixed_only_where_its_line_changed() {
+    let text = "def total(items):\n    return sum(items) - 1\n";
+    let repo = Repo::new();
+    repo.write("pay.py", "def total(items):\n    return sum(items)\n").commit("one");
+    repo.write("pay.py", text).commit("two");
+    let models = ModelServer::start().unwrap();
+    models.script(When::any(), [nothing()]);
+    models.script(When::says(JUDGE), [Reply::json(json!({"rulings": []}))]);
+    models.script(asked_by("logic"), [finds(&[("pay.py", "return sum(items) - 1")])]);
+    let place = Place::of(repo).await;
+    let machine = place.machine.set("model.chain", &models.openai("m"));
+    let place = Place { machine, ..place };
+    let review = |fresh: &str| {
+        let done = place.review(fresh);
+        assert_eq!(done.code, Some(0), "{}", done.stderr);
+        let comments = place.pull.review_comments();
+        let [comment] = on(&comments, "pay.py")[..] else { panic!("{fresh}: {comments:#?}") };
+        (comment.line, comment.body.contains("**Fixed in "))
+    };
+    assert_eq!(review("first"), (Some(2), false));
+    place.push("other.py", "x = 1\n");
+    assert_eq!(review("found again"), (Some(2), false));
+    models.script(asked_by("logic"), [nothing()]);
+    let more = "\n\ndef more():\n    return 2\n";
+    place.push("pay.py", &format!("{text}{more}"));
+    assert_eq!(review("not found again"), (Some(2), false));
+    place.push("pay.py", &format!("{}{more}", text.replace("- 1", "- 2")));
+    assert_eq!(review("changed"), (None, true));
+    place.nothing_was_refused();
+}
+
+/// N3: the review of an earlier head says so, once, and names the one that took its place.
+#[tokio::test]
+async fn the_review_of_an_earlier_head_says_that_it_is_outdated() {
+    let place = Place::new().await;
+    assert_eq!(place.review("first").code, Some(0));
+    let first = place.pull.head();
+    place.push("e.js", "function h() { debugger; }\n");
+    for fresh in ["second", "again"] {
+        assert_eq!(place.review(fresh).code, Some(0));
+        let reviews = place.pull.reviews();
+        let [earlier, current] = &reviews[..] else { panic!("{reviews:#?}") };
+        let (marker, rest) = earlier.body.split_once('\n').unwrap();
+        assert!(marker.ends_with(&format!(" at {first} -->")), "{marker}");
+        let said = format!("**Outdated.** [The review of {}](", &place.pull.head()[..12]);
+        assert!(rest.starts_with(&said) && rest.contains("## verdict"), "{rest}");
+        assert_eq!(rest.matches("**Outdated.**").count(), 1, "{rest}");
+        assert!(!current.body.contains("**Outdated.**"), "{}", current.body);
+    }
+    place.nothing_was_refused();
+}
+
+/// P3: a finding that stands although the line of its comment changed, so that GitHub folds the comment away, gets no
+/// second comment and is in the summary.
+#[tokio::test]
+async fn a_finding_whose_comment_is_outdated_is_in_the_summary() {
+    let repo = Repo::new();
+    repo.write("a.py", "def f(name):\n    return name\n").commit("one");
+    let text = "def f(name):\n    breakpoint()\n    return name\n";
+    repo.write("a.py", text).commit("two");
+    let place = Place::of(repo).await;
+    assert_eq!(place.review("first").code, Some(0));
+    let summary = || place.pull.comments()[0].body.clone();
+    let before = place.pull.review_comments();
+    let [comment] = on(&before, "a.py")[..] else { panic!("{before:#?}") };
+    assert_eq!(comment.line, Some(2));
+    assert!(!summary().contains("### `a.py`"), "{}", summary());
+    let text = "def f(name):\n    if len(name) > 1:\n        breakpoint()\n    return name\n";
+    place.push("a.py", text);
+    assert_eq!(place.review("second").code, Some(0));
+    let after = place.pull.review_comments();
+    let [comment] = on(&after, "a.py")[..] else { panic!("said twice: {after:#?}") };
+    assert_eq!(comment.line, None, "it is outdated");
+    assert!(!comment.body.contains("**Fixed in "), "{}", comment.body);
+    assert!(summary().contains("### `a.py`"), "{}", summary());
+    place.nothing_was_refused();
 }
 
 /// An App resolves threads only where it may write contents; without, the comment says it.

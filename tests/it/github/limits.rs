@@ -1,124 +1,17 @@
-//! P8: a limit parks the run until it is over. Time is the test's: it goes fast while something
-//! happens, and jumps over limits.
+//! P8: a limit parks the run until it is over.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+use std::{sync::atomic::Ordering, time::Duration};
 
-use fake_github::{Fault, LoggedRequest};
-use tokio_util::task::AbortOnDropHandle;
+use fake_github::Fault;
 use verdict::{
-    app::QueueNotifier,
-    base::{Clock, ManualClock, Timestamp},
-    checkpoint::SqliteStore,
-    config::GithubOptions,
-    db::{Sqlite, SqliteOptions},
-    forge::{Forges, github::GitHub},
-    graph::{
-        Head, RunStatus, Runtime,
-        store::{RunFilter, Store, Waiting},
-    },
-    queue::{JOB_TYPE, Message, Queue, embedded, header},
-    runs::Runs,
-    worker::{Options, Worker},
-    workflows::{Bound, Registry, review},
+    graph::{RunStatus, store::Waiting},
+    queue::{Message, Queue},
 };
 
-use super::{Place, permissions};
-use crate::{
-    support::{eventually, pass},
-    worker::hall::Working,
-};
+use super::clocked::Site;
+use crate::support::eventually;
 
 const REVIEWS: &str = "/repos/octo/*/pulls/*/reviews";
-
-/// A worker in this process on a clock of its own.
-struct Site {
-    place: Place,
-    store: Arc<SqliteStore>,
-    queue: Arc<embedded::Embedded>,
-    hand: ManualClock,
-    clock: Clock,
-    worker: Working,
-    /// Whether the time stands still.
-    stands: Arc<AtomicBool>,
-    _flow: AbortOnDropHandle<()>,
-}
-
-impl Site {
-    async fn new() -> Self {
-        let place = Place::new().await;
-        let app = place.github.app("verdict", permissions(), &[]);
-        app.install("octo");
-        app.install("other");
-        let folder = place.machine.folder().to_owned();
-        let key = folder.join("app.pem");
-        std::fs::write(&key, app.private_key()).unwrap();
-        let (clock, hand) = Clock::manual(Timestamp(1_700_000_000_000));
-        let sqlite = SqliteOptions { clock: clock.clone(), ..SqliteOptions::default() };
-        let db = Sqlite::open(folder.join("limits.db"), sqlite).await.unwrap();
-        let store = Arc::new(SqliteStore::new(db.clone()));
-        let visibility = Duration::from_secs(3600);
-        let poll = Duration::from_millis(5);
-        let visible = embedded::Options { visibility, poll, ..embedded::Options::default() };
-        let queue = Arc::new(embedded::Embedded::open(db, visible));
-        let options = GithubOptions {
-            url: place.github.url(),
-            app_id: Some(app.id()),
-            private_key_path: Some(key),
-            ..GithubOptions::default()
-        };
-        let github = GitHub::new(&options, store.clone(), folder.join("commits")).unwrap();
-        let forges = Forges::from(Arc::new(github));
-        let deps = review::ReviewDeps::new(forges, review::Limits::default()).unwrap();
-        let registry = Registry::new().with(Bound::<review::Review>::new(deps).unwrap());
-        let runtime = Runtime::new(store.clone(), clock.clone(), "worker");
-        let runs = Runs::new(runtime, registry, Arc::new(QueueNotifier::new(queue.clone())));
-        let options = Options {
-            sweep: Duration::from_millis(100),
-            sweep_margin: Duration::from_millis(100),
-            lease: Duration::from_secs(3600),
-            ..Options::default()
-        };
-        let worker = Working::start(Worker::new(runs, queue.clone(), options));
-        let stands = Arc::<AtomicBool>::default();
-        let (flowing, standing) = (hand.clone(), stands.clone());
-        let flow = tokio::spawn(async move {
-            loop {
-                pass(Duration::from_millis(5)).await;
-                if !standing.load(Ordering::Relaxed) {
-                    flowing.advance(Duration::from_millis(20));
-                }
-            }
-        });
-        let flow = AbortOnDropHandle::new(flow);
-        Self { place, store, queue, hand, clock, worker, stands, _flow: flow }
-    }
-
-    async fn ask_for(&self, place: &str) {
-        let body = format!(r#"{{"workflow":"review","input":{{"github":"{place}"}}}}"#);
-        let message = Message::new(body).with(header::CONTENT_TYPE, JOB_TYPE);
-        self.queue.publish(message, Duration::ZERO).await.unwrap();
-    }
-
-    async fn run_of(&self, place: &str, status: RunStatus) -> Head {
-        let ours = |head: &Head| head.key.contains(place) && head.status == status;
-        eventually(&format!("{place} becomes {status}"), async || {
-            let heads = self.store.list(&RunFilter::default()).await.unwrap();
-            heads.into_iter().find(|head| ours(head) && head.lease.is_none())
-        })
-        .await
-    }
-
-    fn requests_of(&self, repository: &str) -> usize {
-        let of = |request: &&LoggedRequest| request.path.contains(repository);
-        self.place.github.requests().iter().filter(of).count()
-    }
-}
 
 /// Whatever GitHub says about a limit, the run parks with the time it wakes, asks nothing meanwhile,
 /// then goes on; nothing of it counts as a failed execution.

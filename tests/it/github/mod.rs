@@ -1,13 +1,19 @@
 //! Pull requests on a stateful fake of GitHub, reviewed by the real binary over HTTP.
 
+mod awkward;
 mod checks;
+mod clocked;
 mod demos;
 mod disturbed;
 mod examples;
+mod golden;
 mod history;
+mod introducing;
 mod limits;
+mod paying;
 mod publish;
 mod repair;
+mod revisited;
 mod summary;
 mod terminal;
 mod triggers;
@@ -127,7 +133,12 @@ impl Place {
 
     /// A commit on the pull request's branch.
     pub fn push(&self, path: &str, text: &str) {
-        self.repo.git(["checkout", "--quiet", "feature"]);
+        self.push_to("feature", path, text);
+    }
+
+    /// A commit on another branch.
+    pub fn push_to(&self, branch: &str, path: &str, text: &str) {
+        self.repo.git(["checkout", "--quiet", branch]);
         self.repo.write(path, text).commit("more");
         self.repository.update();
     }

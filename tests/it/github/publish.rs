@@ -5,6 +5,7 @@ use std::time::Duration;
 use fake_github::Fault;
 
 use super::{Place, fast};
+use crate::review::support::{RULE, Repo};
 
 const REVIEWS: &str = "/repos/*/*/pulls/*/reviews";
 
@@ -117,6 +118,34 @@ async fn a_refused_comment_loses_nothing() {
     let [review] = &reviews[..] else { panic!("{reviews:?}") };
     assert!(review.comments.is_empty(), "{reviews:?}");
     assert!(review.body.contains("a.py") && review.body.contains("c.js"), "{}", review.body);
+}
+
+/// P6: a suggestion is made only where the file still parses with it; without one the finding stays. What was wrong
+/// in the file before is not held against it.
+#[tokio::test]
+async fn a_suggestion_that_breaks_the_file_is_not_made() {
+    let rule = |id: &str, call: &str, fix: &str| {
+        let rule = RULE.replace("no-print", id).replace("print(", &format!("{call}("));
+        format!("{rule}fix: '{fix}'\n")
+    };
+    let repo = Repo::new();
+    repo.write(".verdict/rules/no-print.yml", rule("no-print", "print", "log($$$A)"));
+    repo.write(".verdict/rules/no-emit.yml", rule("no-emit", "emit", "log($$$A"));
+    repo.commit("one");
+    repo.write("a.py", "print(1)\nx = 1\nemit(2)\n").write("b.py", "x = = 1\n\nprint(3)\n");
+    repo.commit("two");
+    let place = Place::of(repo).await;
+    let done = place.review("suggestions");
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    let comments = place.pull.review_comments();
+    let on = |path: &str, line: u64| {
+        let here = comments.iter().find(|one| one.path == path && one.line == Some(line));
+        here.unwrap_or_else(|| panic!("{path}:{line}: {comments:#?}")).body.as_str()
+    };
+    assert!(on("a.py", 1).contains("```suggestion\nlog(1)\n```"), "{}", on("a.py", 1));
+    assert!(!on("a.py", 3).contains("suggestion"), "{}", on("a.py", 3));
+    assert!(on("b.py", 3).contains("```suggestion\nlog(3)\n```"), "{}", on("b.py", 3));
+    place.nothing_was_refused();
 }
 
 /// A permanent refusal is named, with the setting that cures it.

@@ -174,6 +174,48 @@ async fn a_rule_is_explained_where_somebody_asks() {
     site.stop().await;
 }
 
+/// P2, P11: `/verdict resolve` dismisses the finding that it answers, and below the pull request all of them; what was
+/// dismissed is left out of the next review. Those who may not write are not obeyed.
+#[tokio::test]
+async fn findings_are_dismissed_by_a_command() {
+    let site = Served::new().await;
+    let pull = &site.place.pull;
+    pull.comment("writer", "/verdict review");
+    site.reviews(1).await;
+    let found = pull.review_comments();
+    let finding = found.iter().find(|comment| comment.path == "c.js").unwrap();
+    let dismissed = || {
+        let comments = pull.review_comments().into_iter().filter(|one| one.reply_to.is_none());
+        let says = |body: &str| body.contains("-->\n**Dismissed by `writer`.**\n");
+        comments.filter(|one| says(&one.body)).map(|one| one.id).collect::<Vec<_>>()
+    };
+    let refused = pull.reply("stranger", finding.id, "/verdict resolve");
+    site.settled().await;
+    let by = |content: &str| vec![(site.app.login(), content.to_owned())];
+    assert_eq!((pull.reactions(refused), dismissed()), (by("confused"), vec![]));
+    let asked = pull.reply("writer", finding.id, "/verdict resolve");
+    eventually("it is dismissed", async || (dismissed() == [finding.id]).then_some(())).await;
+    site.settled().await;
+    assert_eq!(pull.reactions(asked), by("eyes"));
+    pull.comment("writer", "/verdict review");
+    eventually("it is left out", async || {
+        let comments = pull.comments();
+        comments.iter().any(|one| one.body.contains("1 dismissed before")).then_some(())
+    })
+    .await;
+    // Once more, and all others.
+    pull.comment("writer", "/verdict resolve");
+    eventually("all are dismissed", async || (dismissed().len() == found.len()).then_some(()))
+        .await;
+    pull.review("writer", "", Some(("a.py", 3, "/verdict resolve")));
+    eventually("there is nothing to dismiss", async || {
+        let comments = pull.review_comments();
+        comments.iter().any(|one| one.body.contains("no finding on lines here")).then_some(())
+    })
+    .await;
+    site.stop().await;
+}
+
 /// "Re-run" on the check reviews again.
 #[tokio::test]
 async fn a_check_that_is_run_again_is_a_review() {
@@ -305,5 +347,31 @@ async fn a_head_that_is_current_again_is_reviewed() {
     place.check_shows("Changes requested").await;
     served.reviews(1).await;
     assert_eq!(place.pull.reviews()[0].commit, head);
+    served.stop().await;
+}
+
+/// P3: a head that is current again after a newer one was reviewed has the summary again, and its review counts: nothing is
+/// posted twice.
+#[tokio::test]
+async fn a_reviewed_head_that_is_current_again_takes_the_newer_ones_place() {
+    let served = Served::new().await;
+    let place = &served.place;
+    place.push("d.js", "function g() { debugger; }\n");
+    served.reviews(1).await;
+    let head = place.pull.head();
+    place.push("e.js", "function h() { debugger; }\n");
+    served.reviews(2).await;
+    let outdated = || {
+        let reviews = place.pull.reviews();
+        reviews.iter().map(|review| review.body.contains("**Outdated.**")).collect::<Vec<_>>()
+    };
+    assert_eq!(outdated(), [true, false]);
+    place.repo.git(["reset", "--quiet", "--hard", &head]);
+    place.repository.update();
+    eventually("the first review counts again", async || {
+        (outdated() == [false, true]).then_some(())
+    })
+    .await;
+    served.reviews(2).await;
     served.stop().await;
 }

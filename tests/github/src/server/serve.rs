@@ -159,6 +159,7 @@ async fn disturbed(
             response
         }
         Hit::Reset => lost(reset),
+        Hit::Unanswered => std::future::pending().await,
         Hit::Truncate => truncated(&apply(shared, request, number).await),
         Hit::Slow(by) => {
             let reply = apply(shared, request, number).await;

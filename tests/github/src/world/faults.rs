@@ -21,6 +21,8 @@ pub(super) enum Effect {
     },
     /// The connection is reset; nothing is done.
     Reset,
+    /// Nothing is done and nothing answered.
+    Unanswered,
     /// The request is done; half of the answer's body arrives.
     Truncate,
     /// The request is done; the answer comes late.
@@ -50,6 +52,9 @@ pub struct Fault {
     pub(super) path: String,
     #[serde(default)]
     pub(super) installation: Option<u64>,
+    /// Method and path of the request from which on it counts.
+    #[serde(default)]
+    pub(super) starting_at: Option<(String, String)>,
     #[serde(default)]
     pub(super) skip: u64,
     #[serde(default = "once")]
@@ -83,6 +88,7 @@ impl Fault {
             method,
             path,
             installation: None,
+            starting_at: None,
             skip: 0,
             times: once(),
             lasting_seconds: None,
@@ -109,6 +115,11 @@ impl Fault {
     /// The connection is reset before anything is done.
     pub fn reset() -> Self {
         Self::new(Effect::Reset)
+    }
+
+    /// Nothing is done, and nothing answered: the client has to give up.
+    pub fn unanswered() -> Self {
+        Self::new(Effect::Unanswered)
     }
 
     /// Half of the answer's body arrives, then the connection ends.
@@ -186,6 +197,13 @@ impl Fault {
     #[must_use]
     pub fn of_installation(mut self, id: u64) -> Self {
         self.installation = Some(id);
+        self
+    }
+
+    /// Only from the first request with this method and path on, itself among them.
+    #[must_use]
+    pub fn starting_at(mut self, method: &str, path: &str) -> Self {
+        self.starting_at = Some((method.to_owned(), path.to_owned()));
         self
     }
 

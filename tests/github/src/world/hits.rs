@@ -13,6 +13,7 @@ use crate::clock::after;
 pub(crate) enum Hit {
     Answer { code: u16, headers: Vec<(String, String)>, body: Value, done: bool },
     Reset,
+    Unanswered,
     Truncate,
     Slow(Duration),
     LostAnswer,
@@ -24,6 +25,7 @@ impl Hit {
         match self {
             Self::Answer { .. } => "status",
             Self::Reset => "reset",
+            Self::Unanswered => "unanswered",
             Self::Truncate => "truncate",
             Self::Slow(_) => "slow",
             Self::LostAnswer => "lost_answer",
@@ -66,11 +68,12 @@ impl Faults {
         });
         for at in 0..self.list.len() {
             let (fault, seen, since) = &mut self.list[at];
+            let begun = fault.starting_at.as_ref().is_none_or(|(m, p)| fits((m, p), method, path));
+            if begun {
+                fault.starting_at = None;
+            }
             let whose = fault.installation.is_none_or(|id| installation == Some(id));
-            if !whose
-                || !(fault.method == "*" || fault.method == method)
-                || !matches(&fault.path, path)
-            {
+            if !begun || !whose || !fits((&fault.method, &fault.path), method, path) {
                 continue;
             }
             *seen += 1;
@@ -95,6 +98,7 @@ fn resolve(effect: &Effect, now: Timestamp) -> Hit {
             Hit::Answer { code, headers: headers.into_iter().collect(), body, done }
         }
         Effect::Reset => Hit::Reset,
+        Effect::Unanswered => Hit::Unanswered,
         Effect::Truncate => Hit::Truncate,
         Effect::Slow { milliseconds } => Hit::Slow(Duration::from_millis(milliseconds)),
         Effect::LostAnswer => Hit::LostAnswer,
@@ -129,6 +133,11 @@ fn limited(code: u16, retry_after: Option<u64>, remaining: u64, reset: i64) -> H
         body: json!({"message": message, "documentation_url": documentation}),
         done: false,
     }
+}
+
+/// Whether a request has this method (`*`: any) and a path of this pattern.
+fn fits(wanted: (&String, &String), method: &str, path: &str) -> bool {
+    (wanted.0 == "*" || wanted.0 == method) && matches(wanted.1, path)
 }
 
 /// Whether a path fits a pattern of segments.
@@ -166,6 +175,15 @@ mod tests {
             ["POST", "GET", "POST", "POST", "POST"].map(&mut hits),
             [false, false, true, true, false]
         );
+    }
+
+    #[test]
+    fn counts_from_a_request_on() {
+        let mut faults = Faults::default();
+        faults.add(Fault::reset().on("*", "/**").starting_at("GET", "/b").skip(1));
+        let paths = ["/a", "/a", "/b", "/a", "/a"];
+        let hits = paths.map(|path| faults.hit("GET", path, None, Timestamp::UNIX_EPOCH).is_some());
+        assert_eq!(hits, [false, false, false, true, false]);
     }
 
     #[test]

@@ -43,6 +43,19 @@ async fn a_reset_leaves_nothing_behind() {
 }
 
 #[tokio::test]
+async fn what_is_not_answered_is_not_done() {
+    let site = Site::new().await;
+    let unanswered = Fault::unanswered().on("POST", REVIEWS).starting_at("GET", REVIEWS);
+    site.github.fail(unanswered);
+    create(&site.bot).await.unwrap().ok();
+    site.bot.get(&on_pull("/reviews")).await.ok();
+    let given_up = tokio::time::timeout(Duration::from_secs(1), create(&site.bot)).await;
+    assert!(given_up.is_err());
+    assert_eq!((site.pull.reviews().len(), site.github.faults_left()), (1, 0));
+    assert!(!site.github.writes()[1].applied);
+}
+
+#[tokio::test]
 async fn an_answer_is_lost_after_the_write() {
     let site = Site::new().await;
     site.github.fail(Fault::lost_answer().on("POST", REVIEWS));

@@ -2,11 +2,18 @@
 //! many workers publish at once: one review of the head, one summary, nothing stale, no check open.
 //!
 //! Seeded. `VERDICT_TEST_DISTURBED=10000` disturbs so many publications; `VERDICT_TEST_SEED` begins with
-//! another one. A failure names its seed.
+//! another one. A failure names its seed. Here workers are tasks; in `killed` they are processes.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+mod killed;
 
-use fake_github::{FakeGitHub, Fault, Limits, PullRequest, Repository};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Debug,
+    sync::Arc,
+    time::Duration,
+};
+
+use fake_github::{FakeGitHub, Fault, Limits, PullRequest, Repository, Review};
 use fastrand::Rng;
 use verdict::{
     base::{Clock, Fault as Failure},
@@ -162,6 +169,8 @@ impl Lane {
     fn publication(&self, pull: &PullRequest, head: &str) -> Publication {
         let comment = |line: u32| Comment {
             fingerprint: format!("{line:016x}"),
+            agent: "pattern".to_owned(),
+            by_model: false,
             severity: "high",
             title: "A debugger statement".to_owned(),
             text: "It stops.".to_owned(),
@@ -238,29 +247,45 @@ impl Lane {
     async fn check(&self, plan: &Plan, pull: &PullRequest) {
         // What was killed during a call may land now.
         pass(Duration::from_millis(40)).await;
-        let head = pull.head();
-        let reviews = pull.reviews();
-        let of = |head: &str| {
-            let marked = |body: &str| {
-                body.starts_with("<!-- verdict review of ")
-                    && body.lines().next().unwrap().contains(head)
-            };
-            reviews.iter().filter(|review| marked(&review.body)).count()
+        one_of_each(&self.repository, pull, &self.heads, plan);
+    }
+}
+
+/// One review of the pull request's head, at most one of each head before it, one summary of the head, nothing said
+/// twice, nothing left open.
+fn one_of_each(repository: &Repository, pull: &PullRequest, heads: &[String], plan: &impl Debug) {
+    let head = pull.head();
+    let reviews = pull.reviews();
+    let of = |head: &str| {
+        let marked = |body: &str| {
+            body.starts_with("<!-- verdict review of ")
+                && body.lines().next().unwrap().contains(head)
         };
-        assert_eq!(of(&head), 1, "{plan:?}: reviews of the head: {reviews:#?}");
-        assert!(of(&self.heads[0]) <= 1, "{plan:?}: reviews of the first head: {reviews:#?}");
-        let drafts = reviews.iter().filter(|review| review.state == "PENDING").count();
-        assert_eq!(drafts, 0, "{plan:?}");
-        let comments = pull.comments();
-        let [summary] = &comments[..] else { panic!("{plan:?}: {comments:#?}") };
-        assert!(summary.body.contains(&format!("requested of {head}")), "{plan:?}: {summary:?}");
-        let on_lines = pull.review_comments();
-        assert!(on_lines.len() <= 1, "{plan:?}: said twice: {on_lines:#?}");
-        for head in &self.heads {
-            let checks = self.repository.checks(head);
-            let open = checks.iter().filter(|check| check.status != "completed").count();
-            assert_eq!(open, 0, "{plan:?}: a check is open");
-        }
+        reviews.iter().filter(|review| marked(&review.body)).count()
+    };
+    assert_eq!(of(&head), 1, "{plan:?}: reviews of the head: {reviews:#?}");
+    for head in heads {
+        assert!(of(head) <= 1, "{plan:?}: reviews of {head}: {reviews:#?}");
+    }
+    let earlier = |review: &&Review| {
+        review.body.starts_with("<!-- verdict review of ") && !review.body.contains(&head)
+    };
+    for earlier in reviews.iter().filter(earlier) {
+        assert!(earlier.body.contains("\n**Outdated.** "), "{plan:?}: stale: {earlier:#?}");
+    }
+    let drafts = reviews.iter().filter(|review| review.state == "PENDING").count();
+    assert_eq!(drafts, 0, "{plan:?}");
+    let comments = pull.comments();
+    let [summary] = &comments[..] else { panic!("{plan:?}: {comments:#?}") };
+    let reviewed = format!("<!-- reviewed {head}:");
+    assert!(summary.body.contains(&reviewed), "{plan:?}: {summary:?}");
+    let on_lines = pull.review_comments();
+    let said: BTreeSet<_> = on_lines.iter().map(|comment| comment.body.lines().next()).collect();
+    assert_eq!(said.len(), on_lines.len(), "{plan:?}: said twice: {on_lines:#?}");
+    for head in heads {
+        let checks = repository.checks(head);
+        let open = checks.iter().filter(|check| check.status != "completed").count();
+        assert_eq!(open, 0, "{plan:?}: a check is open: {checks:#?}");
     }
 }
 
