@@ -31,6 +31,10 @@ const EXAMPLES: &[(&str, &[Example])] = &[
                 "for code scanning",
                 "verdict review --format sarif --output verdict.sarif main..HEAD",
             ),
+            (
+                "with what another tool found on changed lines",
+                "verdict review main..HEAD --sarif semgrep.sarif",
+            ),
             ("only security, and everything it finds", "verdict review --agents security --all"),
             ("a pull request on GitHub, shown here", "verdict review --github owner/repo#7"),
         ],
@@ -209,6 +213,11 @@ const EXAMPLES: &[(&str, &[Example])] = &[
                 "verdict eval examples/eval --times 1",
             ),
             ("two sets of settings", "verdict eval cases --against other.toml"),
+            (
+                "two judges, on what the same agents found",
+                "verdict eval cases --against other.toml --judge-only",
+            ),
+            ("golden comments on pull requests", "verdict eval golden_comments/keycloak.json"),
         ],
     ),
     (

@@ -1,6 +1,8 @@
 //! `verdict review`: a range of a local repository, reviewed here and now, durable all the same.
 
 use std::{
+    fs::File,
+    io::{self, ErrorKind, Read},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -16,7 +18,7 @@ use super::{CliError, output, progress, run};
 use crate::{
     app::App,
     base::Fault,
-    workflows::review::{Ask, Overrides, Report, report::Format},
+    workflows::review::{Ask, NamedLog, Overrides, Report, ToolReport, report::Format},
 };
 
 /// What `--fail-on` takes: no severity, or one of them.
@@ -60,6 +62,9 @@ pub(super) struct Args {
     /// Exit with 1 if there is a finding at or above this severity.
     #[arg(long, value_name = "SEVERITY", default_value = "none", value_parser = FAIL_ON)]
     fail_on: String,
+    /// Also show what other tools found on changed lines, from their SARIF 2.1.0 logs; `-` is stdin.
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "github")]
+    sarif: Vec<PathBuf>,
     /// Review again, even if this range was reviewed before.
     #[arg(long)]
     fresh: bool,
@@ -141,6 +146,33 @@ impl Args {
     fn file(&self) -> Option<&Path> {
         self.output.as_deref().filter(|path| *path != Path::new("-"))
     }
+
+    /// A log of another tool, named as it was given.
+    fn log(&self, path: &Path) -> Result<NamedLog, CliError> {
+        let name = path.display().to_string();
+        let opened: io::Result<Box<dyn Read>> = match path.as_os_str() == "-" {
+            true => Ok(Box::new(io::stdin())),
+            false => File::open(path).map(|file| Box::new(file) as Box<dyn Read>),
+        };
+        let mut log = Vec::new();
+        let limit = ToolReport::MAX_LOG_BYTES;
+        let read = opened.and_then(|file| file.take(limit + 1).read_to_end(&mut log));
+        match read {
+            Err(error) => {
+                // Whatever stands behind `--sarif` is a file.
+                let missing = error.kind() == ErrorKind::NotFound && self.range.is_none();
+                let hint = if missing { "; a range stands before --sarif" } else { "" };
+                Err(CliError::usage(format!("cannot read {name}: {error}{hint}")))
+            }
+            Ok(length) if u64::try_from(length).is_ok_and(|length| length <= limit) => {
+                Ok((name, log))
+            }
+            Ok(_) => {
+                let limit = limit / (1024 * 1024);
+                Err(CliError::usage(format!("{name}: it is larger than {limit} MiB")))
+            }
+        }
+    }
 }
 
 fn formats() -> impl TypedValueParser<Value = Format> {
@@ -198,6 +230,7 @@ async fn input(args: &Args, app: &App) -> Result<Arc<RawValue>, CliError> {
         worktree: args.worktree,
         fresh: args.fresh,
         settings: args.overrides.overrides()?,
+        logs: args.sarif.iter().map(|path| args.log(path)).collect::<Result<_, _>>()?,
     };
     let input = ask.input(&app.forges).await.map_err(refused)?;
     let raw = to_raw_value(&input).map_err(CliError::failed)?;

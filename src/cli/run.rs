@@ -12,7 +12,7 @@ use super::{CliError, enqueue::read, output, progress, signal};
 use crate::{
     app::App,
     graph::{RunId, Stop, store::Holder},
-    runs::{Drive, Driven},
+    runs::{Drive, Driven, Opened},
 };
 
 /// `verdict run`
@@ -53,6 +53,15 @@ pub(super) async fn drive(
     always: bool,
 ) -> Result<Driven, CliError> {
     let opened = app.runs.open(workflow, input, key).await?;
+    drive_opened(app, opened, always).await
+}
+
+/// The same of a run that was opened here.
+pub(super) async fn drive_opened(
+    app: &App,
+    opened: Opened,
+    always: bool,
+) -> Result<Driven, CliError> {
     let control = signal::foreground();
     let events = broadcast::Sender::new(1024);
     let showing = tokio::spawn(progress::show(events.subscribe(), always, control.drain.clone()));

@@ -52,6 +52,8 @@ pub struct ModelOptions {
     pub run_budget: f64,
     /// What the runs of one repository may cost in a day; 0 for no bound.
     pub repository_budget: f64,
+    /// What runs about changes of people who have no part in their repository may cost in a day; 0 for no bound.
+    pub outsider_budget: f64,
     /// What all runs of one store may cost in a day; 0 for no bound.
     pub day_budget: f64,
     /// Prices of a million tokens: `adapter::name = INPUT / OUTPUT / CACHED`.
@@ -78,6 +80,7 @@ impl Default for ModelOptions {
             memo: Duration::from_secs(30 * 24 * 3600),
             run_budget: 0.0,
             repository_budget: 0.0,
+            outsider_budget: 0.0,
             day_budget: 0.0,
             prices: Vec::new(),
         }
@@ -85,9 +88,13 @@ impl Default for ModelOptions {
 }
 
 impl ModelOptions {
+    fn budgets(&self) -> [f64; 4] {
+        [self.run_budget, self.repository_budget, self.outsider_budget, self.day_budget]
+    }
+
     /// Whether anything bounds the costs.
     pub fn has_budget(&self) -> bool {
-        [self.run_budget, self.repository_budget, self.day_budget].iter().any(|b| *b > 0.0)
+        self.budgets().iter().any(|budget| *budget > 0.0)
     }
 
     /// What costs nobody knows though there is a budget for them.
@@ -110,12 +117,8 @@ impl ModelOptions {
             .or_else(|| self.unpriced().map(|why| ("prices", why)))
             .or_else(|| {
                 let positive = |budget: f64| budget.is_finite() && budget >= 0.0;
-                let budgets = [self.run_budget, self.repository_budget, self.day_budget];
-                needs(
-                    budgets.into_iter().all(positive),
-                    "day_budget",
-                    "expected amounts of 0 or more",
-                )
+                let fit = self.budgets().into_iter().all(positive);
+                needs(fit, "day_budget", "expected amounts of 0 or more")
             })
             .or_else(|| {
                 needs(self.concurrency > 0, "concurrency", "expected a whole number of at least 1")

@@ -24,8 +24,8 @@ pub struct Account {
     pub run: String,
     /// The repository, host first.
     pub repository: String,
-    /// The class of the change's author, for example `member` or `outsider`.
-    pub author: String,
+    /// Whether the change is of somebody who has no part in the repository.
+    pub by_outsider: bool,
 }
 
 /// An answer that did not fit, and why: asked again with it.

@@ -84,7 +84,7 @@ impl Workflow for Vault {
     }
 
     async fn admit((): &(), event: &Event) -> Result<Admission<Opening>> {
-        let Event::Job { input, key } = event else {
+        let Event::Job { input, key, .. } = event else {
             return Ok(Admission::Ignore { reason: "no job".into() });
         };
         let input = read_input(Self::NAME, input)?;

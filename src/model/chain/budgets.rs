@@ -30,6 +30,7 @@ pub(super) struct Budgets {
     store: Arc<dyn KeyValueStore>,
     run: Option<Cost>,
     repository: Option<Cost>,
+    outsider: Option<Cost>,
     day: Option<Cost>,
 }
 
@@ -51,7 +52,8 @@ impl Budgets {
         };
         let run = budget(options.run_budget);
         let (repository, day) = (budget(options.repository_budget), budget(options.day_budget));
-        options.has_budget().then_some(Self { store, run, repository, day })
+        let outsider = budget(options.outsider_budget);
+        options.has_budget().then_some(Self { store, run, repository, outsider, day })
     }
 
     fn sums(&self, account: &Account, now: Timestamp) -> Vec<Sum> {
@@ -66,10 +68,12 @@ impl Budgets {
         };
         let repository = format!("repository/{}/{day}", account.repository);
         let repository = daily(repository, self.repository, "model.repository_budget");
+        let outsider = daily(format!("outsider/{day}"), self.outsider, "model.outsider_budget");
         let all = daily(format!("day/{day}"), self.day, "model.day_budget");
         let named = [
             (!account.run.is_empty(), run),
             (!account.repository.is_empty(), repository),
+            (account.by_outsider, outsider),
             (true, all),
         ];
         named.into_iter().filter(|(named, _)| *named).map(|(_, sum)| sum).collect()

@@ -5,9 +5,10 @@ use std::collections::HashSet;
 use super::{
     GITHUB, Review, ReviewDeps, ReviewInput, ReviewStart, RuleInfo,
     agents::AGENTS,
-    models::Models,
+    models::{self, Models},
     overrides::Overrides,
     settings::{self, Settings},
+    tools::ToolReport,
 };
 use crate::{
     base::{Fault, Result, hash_hex},
@@ -21,14 +22,18 @@ const KEPT: &str = "pull_request";
 /// What the event comes to.
 pub(super) async fn admit(deps: &ReviewDeps, event: &Event) -> Result<Admission<ReviewStart>> {
     let (event, delivery, body) = match event {
-        Event::Job { input, .. } => {
+        Event::Job { input, attended, .. } => {
             let input: ReviewInput = read_input(Review::NAME, input)?;
+            if !attended && !input.tools.is_empty() {
+                let why = "a job takes no findings of other tools; `verdict review --sarif` does";
+                return Err(Fault::permanent(why));
+            }
             let resolved = input.resolve(&deps.forges).await?;
             let models = deps.models.as_ref().map(Models::name);
             let key = input.key(&resolved.target, models.as_deref());
             let agents: Vec<&str> = AGENTS.iter().map(|agent| agent.id()).collect();
             input.settings.check(&agents).map_err(Fault::permanent)?;
-            return Ok(start(key, resolved, false, input.settings));
+            return Ok(start(key, resolved, false, (input.settings, input.tools)));
         }
         Event::Webhook { event, delivery, body } => (event, delivery, body),
     };
@@ -73,17 +78,18 @@ async fn review(
     let resolved = deps.forges.resolve(&locator).await?;
     let key = resolved.target.key();
     let key = if occasion == Occasion::Asked { format!("{key}#{}", again()) } else { key };
-    Ok(start(key, resolved, occasion == Occasion::Pushed, Overrides::default()))
+    Ok(start(key, resolved, occasion == Occasion::Pushed, Default::default()))
 }
 
 fn start(
     key: String,
     resolved: Resolved,
     settles: bool,
-    settings: Overrides,
+    (settings, tools): (Overrides, Vec<ToolReport>),
 ) -> Admission<ReviewStart> {
-    let Resolved { target, subject, order } = resolved;
-    let input = ReviewStart { target, settings };
+    let Resolved { target, subject, order, introduction } = resolved;
+    let introduction = introduction.map(models::kept);
+    let input = ReviewStart { target, settings, tools, introduction };
     Admission::Start(Start { key, subject, order, settles, input })
 }
 

@@ -48,7 +48,7 @@ impl<'t> Anchors<'t> {
 }
 
 /// The line that reads as `quote`: the one named, or else the only one within reach.
-fn find_line(lines: &Lines<'_>, named: u32, quote: &str) -> Option<u32> {
+pub(super) fn find_line(lines: &Lines<'_>, named: u32, quote: &str) -> Option<u32> {
     let reads = |number: u32| lines.get(number).is_some_and(|line| reads_as(line, quote));
     if reads(named) {
         return Some(named);

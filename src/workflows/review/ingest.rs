@@ -1,6 +1,7 @@
 //! The first node: what changed, under which settings, what will be read of it, and by which tasks.
 //! It masks every text that will be read; the only findings it makes are about secrets, about the
-//! settings themselves, and about files as a whole. The analysis is the agents' own.
+//! settings themselves, and about files as a whole; and it puts what other tools found on changed
+//! lines. The analysis is the agents' own.
 
 use std::collections::HashMap;
 
@@ -14,6 +15,7 @@ use super::{
     reader::{ChangeReader, Work, facts, keep_first},
     settings::{self, Settings, diagnostic},
     state::{Ingested, ReviewFile, ReviewState},
+    tools::Placing,
 };
 use crate::{
     analysis::{self, BAD_SETTINGS, Finding, assign_fingerprints, checks, globs, sides},
@@ -43,7 +45,8 @@ pub async fn ingest(
     findings.extend(in_names.into_iter().filter(|finding| settings.wants(&finding.agent)));
     let mut files = plan_files(changes, &settings)?;
     let mut tokens = deps.models.as_ref().map(|_| HashMap::new());
-    findings.extend(read_heads(&reader, &settings, &mut files, &mut tokens).await?);
+    let mut placing = Placing::new(&state.tools, &files);
+    findings.extend(read_heads(&reader, &settings, &mut files, (&mut tokens, &mut placing)).await?);
     assign_fingerprints(&mut findings);
     let chunks = |agent: &&dyn Agent| {
         let off = !settings.wants(agent.id());
@@ -57,16 +60,18 @@ pub async fn ingest(
         }
         None => Vec::new(),
     };
-    Ok(Ingested { settings, rules, files, findings, plan, models })
+    let tools = placing.uses();
+    Ok(Ingested { settings, rules, files, findings, tools, plan, models })
 }
 
 /// Reads and masks every text once: marks those not worth analysing, and finds what can be said
-/// about files as a whole. Where models are asked, `tokens` is told about how much they would be shown of each.
+/// about files as a whole, and what other tools found in those that are. Where models are asked, `tokens`
+/// is told about how much they would be shown of each.
 async fn read_heads(
     reader: &ChangeReader,
     settings: &Settings,
     files: &mut [ReviewFile],
-    tokens: &mut Option<HashMap<String, u64>>,
+    (tokens, placing): (&mut Option<HashMap<String, u64>>, &mut Placing<'_>),
 ) -> Result<Vec<Finding>> {
     let paths = settings.paths().map_err(Fault::permanent)?;
     let (mut findings, mut kept) = (Vec::new(), Default::default());
@@ -91,8 +96,11 @@ async fn read_heads(
             if let (Some(tokens), Some(text)) = (tokens.as_mut(), &head.text) {
                 tokens.insert(file.change.path.clone(), estimated_tokens(&file.change, text));
             }
-            if head.text.is_some() {
-                findings.extend(whole(&file.change, head.text.as_deref()));
+            if let Some(text) = &head.text {
+                findings.extend(whole(&file.change, Some(&**text)));
+                if head.skipped.is_none() {
+                    findings.extend(placing.of(&file.change, text));
+                }
             }
             file.note.clone_from(&head.note);
             file.skipped.clone_from(&head.skipped);

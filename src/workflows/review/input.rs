@@ -1,14 +1,18 @@
 //! What a review is asked for, and what names it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error, ser::SerializeMap};
 use serde_json::{Map, Value};
 
-use super::overrides::Overrides;
+use super::{
+    names::mask_names,
+    overrides::Overrides,
+    tools::{self, ToolReport},
+};
 use crate::{
     analysis,
-    base::Result,
+    base::{Fault, Result},
     forge::{Forges, Locator, Resolved, Selection, Target},
 };
 
@@ -19,8 +23,8 @@ const LOCAL: &str = "local";
 /// machine, `{FORGE: PLACE}` for a change that a forge has a name for, as
 /// `{"github": "owner/repo#7"}`. With `"fresh": WORD` it is reviewed apart from reviews of the same
 /// commits with another word or none. What `"settings": {…}` says counts more than the repository's
-/// `.verdict.toml`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// `.verdict.toml`. What other tools found comes from [`Ask`], never from a job.
+#[derive(Debug, Clone, PartialEq)]
 pub struct ReviewInput {
     /// What to review.
     pub locator: Locator,
@@ -29,6 +33,8 @@ pub struct ReviewInput {
     pub fresh: Option<String>,
     /// What counts more than the repository's settings.
     pub settings: Overrides,
+    /// What other tools found; only for repositories on this machine.
+    pub tools: Vec<ToolReport>,
 }
 
 /// The form of a local input.
@@ -42,10 +48,15 @@ struct Revisions {
     fresh: Option<String>,
     #[serde(default, skip_serializing_if = "Overrides::is_empty")]
     settings: Overrides,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<ToolReport>,
 }
 
 /// What an input may say beside what to review.
 const OPTIONS: [&str; 2] = ["fresh", "settings"];
+
+/// The name of a log of another tool, and what is in it.
+pub type NamedLog = (String, Vec<u8>);
 
 impl<'de> Deserialize<'de> for ReviewInput {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
@@ -60,15 +71,15 @@ impl<'de> Deserialize<'de> for ReviewInput {
                 let settings = fields.remove("settings").map(Overrides::deserialize);
                 let settings = settings.transpose().map_err(D::Error::custom)?.unwrap_or_default();
                 let locator = Locator { forge, place, selection: Selection::Default };
-                Ok(Self { locator, fresh, settings })
+                Ok(Self { locator, fresh, settings, tools: Vec::new() })
             }
             _ => {
                 let local = Revisions::deserialize(Value::Object(fields));
-                let Revisions { repo, base, head, fresh, settings } =
+                let Revisions { repo, base, head, fresh, settings, tools } =
                     local.map_err(D::Error::custom)?;
                 let selection = Selection::Ends { base, head };
                 let locator = Locator { forge: LOCAL.to_owned(), place: repo, selection };
-                Ok(Self { locator, fresh, settings })
+                Ok(Self { locator, fresh, settings, tools })
             }
         }
     }
@@ -79,7 +90,8 @@ impl Serialize for ReviewInput {
         let Locator { forge, place, selection } = self.locator.clone();
         let (fresh, settings) = (self.fresh.clone(), self.settings.clone());
         if let Selection::Ends { base, head } = selection {
-            return Revisions { repo: place, base, head, fresh, settings }.serialize(to);
+            let tools = self.tools.clone();
+            return Revisions { repo: place, base, head, fresh, settings, tools }.serialize(to);
         }
         let mut map = to.serialize_map(None)?;
         map.serialize_entry(&forge, &place)?;
@@ -102,8 +114,8 @@ impl ReviewInput {
         forges.resolve(&self.locator).await
     }
 
-    /// The run's key: the same commits with the same overrides are the same review, unless asked
-    /// afresh. On this machine, by the same analysers, and the models of this name.
+    /// The run's key: the same commits with the same overrides and the same findings of other tools
+    /// are the same review, unless asked afresh. On this machine, by the same analysers, and the models of this name.
     pub fn key(&self, target: &Target, models: Option<&str>) -> String {
         let mut key = target.key();
         if target.forge == LOCAL {
@@ -113,6 +125,9 @@ impl ReviewInput {
         }
         if !self.settings.is_empty() {
             key = format!("{key}+{}", self.settings.digest());
+        }
+        if !self.tools.is_empty() {
+            key = format!("{key}+tools-{}", tools::digest(&self.tools));
         }
         self.fresh.as_ref().map_or(key.clone(), |fresh| format!("{key}#{fresh}"))
     }
@@ -135,13 +150,16 @@ pub struct Ask {
     pub fresh: bool,
     /// What counts more than the repository's settings.
     pub settings: Overrides,
+    /// Logs of other tools.
+    pub logs: Vec<NamedLog>,
 }
 
 impl Ask {
-    /// The job's input, its ends resolved.
+    /// The job's input, its ends resolved and its logs read.
     ///
     /// # Errors
-    /// When the folder is no repository, a revision is unknown, or nothing lies between them.
+    /// When the folder is no repository, a revision is unknown, nothing lies between them, or a log
+    /// cannot be read.
     pub async fn input(self, forges: &Forges) -> Result<ReviewInput> {
         let selection = match (self.range, self.ends) {
             _ if self.staged => Selection::Staged,
@@ -152,10 +170,29 @@ impl Ask {
         };
         let place = self.repo.to_string_lossy().into_owned();
         let asked = Locator { forge: LOCAL.to_owned(), place, selection };
-        let Target { forge, repo, base, head } = forges.resolve(&asked).await?.target;
+        let target = forges.resolve(&asked).await?.target;
+        let tools = read_logs(forges, &target, &self.logs).await?;
+        let Target { forge, repo, base, head } = target;
         let selection = Selection::Ends { base, head };
         let fresh = self.fresh.then(|| format!("{:032x}", fastrand::u128(..)));
         let locator = Locator { forge, place: repo, selection };
-        Ok(ReviewInput { locator, fresh, settings: self.settings })
+        Ok(ReviewInput { locator, fresh, settings: self.settings, tools })
     }
+}
+
+/// What the logs say about the files that a target changes.
+async fn read_logs(forges: &Forges, target: &Target, logs: &[NamedLog]) -> Result<Vec<ToolReport>> {
+    if logs.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut files = forges.open(target).await?.files().await?;
+    let paths: Vec<String> = files.iter().map(|file| file.path.clone()).collect();
+    mask_names(&mut files);
+    let changed = paths.into_iter().zip(files.into_iter().map(|file| file.path)).collect();
+    let mut reports = Vec::new();
+    for (name, log) in logs {
+        let read = ToolReport::read(log, Path::new(&target.repo), &changed);
+        reports.extend(read.map_err(|error| Fault::permanent(format!("{name}: {error}")))?);
+    }
+    Ok(reports)
 }

@@ -18,6 +18,7 @@ use super::{
     past::Past,
     settings::{ByPath, Settings, Weight},
     state::{AgentReport, Ingested, Outcome},
+    tools::{merge_into, same_harm},
 };
 use crate::analysis::{Finding, Severity, Side, Source};
 
@@ -72,6 +73,9 @@ pub struct LeftOut {
     pub unchanged: usize,
     /// Beyond the cap.
     pub over_cap: usize,
+    /// Results of other tools that are not about changed lines.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub outside: usize,
 }
 
 /// What the judge decided.
@@ -178,10 +182,14 @@ pub fn judge<'r>(
         }
         missing.extend(report.unread.iter().map(|(path, why)| format!("{path}: {why}")));
     }
+    for tool in &change.tools {
+        missing.extend(tool.missing.iter().map(|why| format!("{}: {why}", tool.name)));
+    }
     missing.sort_unstable();
     missing.dedup();
     let (findings, mut left_out) = select(placed, &change.settings, past);
     left_out.unanchored += unanchored;
+    left_out.outside = change.tools.iter().map(|t| t.results.saturating_sub(t.placed)).sum();
     let verdict = if !missing.is_empty() {
         Verdict::Incomplete
     } else if findings.iter().any(|f| f.severity >= Severity::High) {
@@ -277,17 +285,29 @@ fn rank(finding: &Finding) -> (Reverse<u32>, &str, u32, &str, &str) {
     (Reverse(worth), &finding.path, finding.start_line, &finding.rule, &finding.fingerprint)
 }
 
-/// Keeps the first of those that say the same about the same line.
+/// Keeps the first of those that say the same about the same line, or, where another tool is one of
+/// them, that are about the same harm at the same place.
 fn merge(findings: Vec<Finding>) -> Vec<Finding> {
+    let with_tools = findings.iter().any(|finding| finding.source == Source::Tool);
     let mut kept: Vec<Finding> = Vec::with_capacity(findings.len());
     let mut by_place: BTreeMap<(String, Side, u32), Vec<usize>> = BTreeMap::new();
+    let mut by_file: HashMap<String, Vec<usize>> = HashMap::new();
     for finding in findings {
         let place = (finding.path.clone(), finding.side, finding.start_line);
         let here = by_place.entry(place).or_default();
-        if here.iter().any(|index| same(&kept[*index], &finding)) {
+        let known = here.iter().copied().find(|index| same(&kept[*index], &finding));
+        let known = known.or_else(|| {
+            let mut in_file = by_file.get(&finding.path)?.iter().copied();
+            in_file.find(|index| same_harm(&kept[*index], &finding))
+        });
+        here.push(known.unwrap_or(kept.len()));
+        if let Some(known) = known {
+            merge_into(&mut kept[known], finding);
             continue;
         }
-        here.push(kept.len());
+        if with_tools {
+            by_file.entry(finding.path.clone()).or_default().push(kept.len());
+        }
         kept.push(finding);
     }
     kept

@@ -19,17 +19,21 @@
 //! | `deps.rs` | what the nodes need from outside |
 //! | `ingest.rs`, `agents/`, `judge.rs`, `publish.rs` | the nodes |
 //! | `anchors.rs` | findings on the lines they quote |
+//! | `suggestions.rs` | which suggestions may be made |
 //! | `past.rs` | what earlier reviews mean for this one |
 //! | `models/` | what agents ask language models, where one is configured |
+//! | `tools/` | what other tools found, read from their logs |
 //! | `sided.rs` | what agents say about the change as a whole |
 //! | `lock_files.rs` | lock files against their manifests, whichever of them changed |
 //! | `score.rs` | how well a review found what was to be found |
+//! | `golden.rs` | the same by what people said of the change |
 //! | `report/` | the finished review, for people and for programs |
 
 mod admit;
 pub mod agents;
 mod anchors;
 mod deps;
+mod golden;
 mod ingest;
 mod input;
 pub mod judge;
@@ -49,6 +53,8 @@ pub mod settings;
 mod settings_file;
 mod sided;
 mod state;
+mod suggestions;
+mod tools;
 mod triggers;
 
 use std::{collections::HashMap, pin::pin, sync::Arc, time::Duration};
@@ -63,8 +69,9 @@ use self::{
 };
 pub use self::{
     deps::ReviewDeps,
+    golden::{GoldenComment, GoldenPull, Matcher},
     ingest::ingest,
-    input::{Ask, ReviewInput},
+    input::{Ask, NamedLog, ReviewInput},
     judge::{Judgement, Verdict},
     overrides::Overrides,
     own_rules::OwnRule,
@@ -77,6 +84,7 @@ pub use self::{
         AgentReport, Ingested, Outcome, ReportKey, ReviewFile, ReviewStart, ReviewState,
         ReviewUpdate,
     },
+    tools::ToolReport,
     triggers::Triggers,
 };
 use super::{Admission, Event, Workflow};
@@ -130,8 +138,11 @@ impl Workflow for Review {
         Some(report::text(state, &report::ReportContext::default(), false))
     }
 
-    fn overtaken(state: &ReviewState) -> Option<&'static str> {
-        (state.published == Some(Published::HeadMoved)).then_some("publish")
+    fn overtaken(state: &ReviewState, another: bool) -> Option<&'static str> {
+        let moved = state.published == Some(Published::HeadMoved);
+        // One that was published elsewhere than on a forge replaces no other.
+        let replaced = another && matches!(state.published, Some(Published::At(_)));
+        (moved || replaced).then_some("publish")
     }
 
     async fn admit(deps: &ReviewDeps, event: &Event) -> Result<Admission<ReviewStart>> {
@@ -309,7 +320,8 @@ async fn counted<T>(ctx: &Ctx, kind: Work, work: impl Future<Output = Result<T>>
     }
 }
 
-/// Reads what the findings quote, no more at a time than fits into memory, has models' findings checked, then judges.
+/// Reads what the findings quote, no more at a time than fits into memory, has models' findings checked, judges, then tries
+/// the suggestions.
 ///
 /// # Errors
 /// When the forge does not answer.
@@ -339,7 +351,9 @@ pub async fn judge_all(
     placed.place(quoting.into_values().flatten().collect(), &no_texts);
     let past = Past::of(deps, &state.target).await?;
     let (rulings, model) = models::refute(deps, state, session, &mut placed, &past).await?;
-    Ok(Judgement { rulings, model, ..judge::judge(change, reports(), placed, &past) })
+    let mut judgement = judge::judge(change, reports(), placed, &past);
+    suggestions::keep_sound(&reader, &files, &mut judgement.findings).await?;
+    Ok(Judgement { rulings, model, ..judgement })
 }
 
 fn ingested(state: &ReviewState) -> Result<&Ingested> {

@@ -1,7 +1,7 @@
 //! The last node: where the review goes. The forge's publisher decides; a fork of a run publishes
 //! nowhere unless it was told to.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     judge,
@@ -9,7 +9,7 @@ use super::{
     state::ReviewState,
 };
 use crate::{
-    analysis::{Finding, MaskedText, Side},
+    analysis::{Finding, MaskedText, Side, Source},
     base::{Fault, Result},
     forge::{Comment, Forges, Publication, PublishContext, Published, Standing, Status, Target},
     graph::RunInfo,
@@ -66,20 +66,25 @@ fn publication(run: &RunInfo, state: &ReviewState) -> Publication {
             .map(|finding| comment(&masked(finding), &context))
             .collect(),
         found: found(state),
-        unsettled: report::coverage(state)
-            .into_iter()
-            .zip(state.ingested.iter().flat_map(|change| &change.files))
-            .filter(|(row, file)| {
-                row.status != Checked::Done && file.change.status != Status::Deleted
-            })
-            .map(|(row, _)| row.path)
-            .collect(),
+        unsettled: unsettled(state),
     }
+}
+
+/// By path the agents that did not review it; of what was deleted there is nothing to review.
+fn unsettled(state: &ReviewState) -> BTreeMap<String, BTreeSet<String>> {
+    let files = state.ingested.iter().flat_map(|change| &change.files);
+    let rows = report::coverage(state).into_iter().zip(files);
+    let there = rows.filter(|(_, file)| file.change.status != Status::Deleted);
+    let left = there.map(|(row, _)| {
+        let left = row.agents.into_iter().filter(|(_, checked)| *checked != Checked::Done);
+        (row.path, left.map(|(agent, _)| agent).collect::<BTreeSet<String>>())
+    });
+    left.filter(|(_, agents)| !agents.is_empty()).collect()
 }
 
 fn found(state: &ReviewState) -> BTreeSet<String> {
     let Some(change) = &state.ingested else { return BTreeSet::new() };
-    judge::found(change, state.agents.values()).map(|f| f.fingerprint.clone()).collect()
+    judge::found(change, state.reports()).map(|f| f.fingerprint.clone()).collect()
 }
 
 /// Texts were masked when they were read; this is for words that somebody made up.
@@ -96,6 +101,8 @@ fn masked(finding: &Finding) -> Finding {
 fn comment(finding: &Finding, context: &ReportContext) -> Comment {
     Comment {
         fingerprint: finding.fingerprint.clone(),
+        agent: finding.agent.clone(),
+        by_model: finding.source == Source::Model,
         severity: finding.severity.word(),
         title: report::plain(&finding.title),
         text: report::plain(&finding.body),

@@ -73,10 +73,14 @@ impl Score {
             missed: open.len(),
             extra,
             noise: if expected.is_empty() { extra } else { 0 },
-            incomplete: usize::from(report::verdict(report.state()) == "incomplete"),
-            usage: report.usage(),
-            seconds,
+            ..Self::unknown(report, seconds)
         }
+    }
+
+    /// What is known of a review whatever it should have found.
+    pub fn unknown(report: &Report, seconds: f64) -> Self {
+        let incomplete = usize::from(report::verdict(report.state()) == "incomplete");
+        Self { incomplete, usage: report.usage(), seconds, ..Self::default() }
     }
 
     /// Of what was found, how much was expected; all of nothing.

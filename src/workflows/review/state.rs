@@ -18,10 +18,11 @@ use super::{
     own_rules::OwnRule,
     plan::Plan,
     settings::Settings,
+    tools::{ToolReport, ToolUse},
 };
 use crate::{
     analysis::Finding,
-    forge::{FileChange, Published, Target},
+    forge::{FileChange, Introduction, Published, Target},
     graph::{Invalid, State},
 };
 
@@ -34,11 +35,17 @@ pub struct ReviewStart {
     /// What counts more than the repository's settings.
     #[serde(default, skip_serializing_if = "Overrides::is_empty")]
     pub settings: Overrides,
+    /// What other tools found in it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<ToolReport>,
+    /// How its author describes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub introduction: Option<Introduction>,
 }
 
 impl From<Target> for ReviewStart {
     fn from(target: Target) -> Self {
-        Self { target, settings: Overrides::default() }
+        Self { target, settings: Overrides::default(), tools: Vec::new(), introduction: None }
     }
 }
 
@@ -50,6 +57,12 @@ pub struct ReviewState {
     /// What counts more than the repository's settings.
     #[serde(default, skip_serializing_if = "Overrides::is_empty")]
     pub overrides: Overrides,
+    /// What other tools found; ingest places it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<ToolReport>,
+    /// How its author describes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub introduction: Option<Introduction>,
     /// What ingest found; absent before.
     pub ingested: Option<Ingested>,
     /// What each task of each agent reported.
@@ -132,8 +145,12 @@ pub struct Ingested {
     pub rules: Vec<OwnRule>,
     /// Every changed path.
     pub files: Vec<ReviewFile>,
-    /// What ingest itself found: secrets, bad settings, surprises about files as a whole.
+    /// What ingest itself found: secrets, bad settings, surprises about files as a whole; and what
+    /// other tools found on changed lines.
     pub findings: Vec<Finding>,
+    /// The tools that found it, and what became of all their results.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<ToolUse>,
     /// Which agents review it, and in which chunks.
     #[serde(default)]
     pub plan: Plan,
@@ -268,6 +285,8 @@ impl State for ReviewState {
         Self {
             target: request.target,
             overrides: request.settings,
+            tools: request.tools,
+            introduction: request.introduction,
             ingested: None,
             agents: BTreeMap::new(),
             models: BTreeMap::new(),

@@ -73,3 +73,52 @@ fn the_logs_the_runbook_quotes_are_logged() {
     none(&wrong);
     assert!(found > 20, "only {found} lines were found");
 }
+
+/// What proves each line of the workflows' specifications is there: each row of the tables names tests
+/// of the file in the table's head, others by their path, or a benchmark.
+#[test]
+fn what_the_workflows_are_proved_by_is_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |path: &str| fs::read_to_string(root.join(path)).unwrap_or_default();
+    let manifest = read("Cargo.toml");
+    let page = read("docs/workflows.md");
+    let (_, tables) = page.split_once("\n## What shows what\n").unwrap();
+    let (mut wrong, mut file, mut rows) = (Vec::new(), String::new(), 0);
+    for line in tables.lines().filter(|line| line.starts_with("| ")) {
+        let cells: Vec<_> = line.trim_matches('|').split(" | ").map(str::trim).collect();
+        let &[what, shown] = &cells[..] else {
+            wrong.push(format!("two cells are expected: {line}"));
+            continue;
+        };
+        let names: Vec<_> = shown.split('`').skip(1).step_by(2).collect();
+        if shown.starts_with("test in ") {
+            file = format!("tests/it/workflows/{}", names.join(""));
+            continue;
+        }
+        rows += 1;
+        if names.is_empty() {
+            wrong.push(format!("nothing shows `{what}`"));
+        }
+        for name in names {
+            let there = match (name.strip_prefix("cargo bench --bench "), name.rsplit_once("::")) {
+                (Some(bench), _) => manifest.contains(&format!("[[bench]]\nname = \"{bench}\"")),
+                (None, Some((path, test))) => {
+                    let file = format!("tests/it/{}.rs", path.replace("::", "/"));
+                    is_test(&read(&file), test)
+                }
+                (None, None) => is_test(&read(&file), name),
+            };
+            if !there {
+                wrong.push(format!("`{what}`: there is no `{name}` (looked for in {file})"));
+            }
+        }
+    }
+    none(&wrong);
+    assert!(rows > 55, "only {rows} rows were found");
+}
+
+/// Whether the text has a test of this name.
+fn is_test(text: &str, name: &str) -> bool {
+    let test = format!(r"#\[(tokio::)?test[^\n]*\]\n(#[^\n]*\n)*(async )?fn {name}\(");
+    Regex::new(&test).unwrap().is_match(text)
+}

@@ -430,7 +430,7 @@ async fn jobs_are_admitted_by_what_they_name() {
         let repo = serde_json::to_string(&repo.path()).unwrap();
         let input = format!(r#"{{"repo":{repo},"base":"HEAD~1","head":"{head}"{more}}}"#);
         let input = serde_json::value::RawValue::from_string(input).unwrap().into();
-        Review::admit(deps, &Event::Job { input, key: "k".into() }).await
+        Review::admit(deps, &Event::Job { input, key: "k".into(), attended: true }).await
     };
     let deps = deps(Limits::default());
     let Admission::Start(start) = admit(&deps, "main", "").await.unwrap() else { panic!() };

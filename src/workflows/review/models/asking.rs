@@ -36,6 +36,9 @@ struct Remembered {
     usage: Usage,
     /// Who said it.
     model: String,
+    /// The run that paid.
+    #[serde(default)]
+    run: String,
 }
 
 /// What came of a task so far.
@@ -68,6 +71,8 @@ pub(super) struct Asking<'a> {
     pub(super) agent: &'a str,
     pub(super) instructions: String,
     pub(super) guidance: Guidance,
+    /// What the change's author says of it. No answer depends on it so much that it would be asked again.
+    pub(super) introduction: String,
     pub(super) session: Session,
     pub(super) account: Account,
 }
@@ -99,7 +104,7 @@ impl Asking<'_> {
         for (unit, known) in units.into_iter().zip(known) {
             match known {
                 Some(known) => {
-                    findings.used.saved += known.usage;
+                    findings.used.count_known(known.usage, (&known.run, &self.account.run));
                     findings.used.names.insert(known.model);
                     findings.of_units.push((unit, known.findings));
                 }
@@ -145,12 +150,16 @@ impl Asking<'_> {
             }
         }
         let all: u64 = units.iter().map(Unit::tokens).sum();
+        let mut calls = usage.calls;
         let mut unread = Vec::new();
         for (unit, anchored) in units.into_iter().zip(anchored) {
             let proof = unit.proof();
             if value.read.iter().any(|word| word.trim() == proof) {
-                let usage = share(usage, (unit.tokens(), all));
-                let known = Remembered { findings: anchored, usage, model: model.clone() };
+                // Together they have the calls once.
+                let calls = std::mem::take(&mut calls);
+                let usage = Usage { calls, ..share(usage, (unit.tokens(), all)) };
+                let (model, run) = (model.clone(), self.account.run.clone());
+                let known = Remembered { findings: anchored, usage, model, run };
                 self.models.memo.remember(&self.key(&unit), &known).await;
                 findings.of_units.push((unit, known.findings));
             } else if last {
@@ -169,7 +178,7 @@ impl Asking<'_> {
     }
 
     fn request(&self, units: &[Unit]) -> Request {
-        let mut prompt = format!("Review these {} files.\n\n", units.len());
+        let mut prompt = format!("Review these {} files.\n\n{}", units.len(), self.introduction);
         for (number, unit) in (1..).zip(units) {
             unit.write(number, &mut prompt);
         }

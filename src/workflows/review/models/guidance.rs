@@ -7,9 +7,10 @@ use crate::{
         globs::{self, GlobSet},
     },
     base::Result,
-    forge::{Change, Content},
+    forge::Content,
     model::estimate,
     workflows::review::{
+        reader::ChangeReader,
         report::tame,
         settings::{Instruction, Settings},
     },
@@ -35,7 +36,7 @@ impl Guidance {
     ///
     /// # Errors
     /// When the forge does not answer.
-    pub(super) async fn read(change: &dyn Change, settings: &Settings) -> Result<Self> {
+    pub(super) async fn read(reader: &ChangeReader, settings: &Settings) -> Result<Self> {
         let instruction = |told: &Instruction| {
             let globs = globs::compile(&told.paths).ok().filter(|_| !told.paths.is_empty());
             let of =
@@ -46,7 +47,7 @@ impl Guidance {
         let instructions = settings.instructions.iter().map(instruction).collect();
         let (mut guidelines, mut left) = (String::new(), MAX_TOKENS);
         for path in &settings.guidelines {
-            let content = change.base_file(path, MAX_FILE_BYTES).await?;
+            let content = reader.base_file(path, MAX_FILE_BYTES).await?;
             let Some(Content::Text { text, .. }) = content else { continue };
             let text = within(&tame_lines(&MaskedText::from(text)), left);
             left = left.saturating_sub(estimate::tokens(&text));

@@ -13,12 +13,14 @@
 //! | `asking.rs` | one agent's questions |
 //! | `answer.rs` | what it answers, and the findings made of it |
 //! | `guidance.rs` | what the repository tells its reviewers |
+//! | `introduction.rs` | what the change's author says of it |
 //! | `refute.rs` | what models found, checked by another request |
 //! | `memo.rs` | answers that are used again |
 
 mod answer;
 mod asking;
 mod guidance;
+mod introduction;
 mod memo;
 mod parts;
 mod prompts;
@@ -41,11 +43,11 @@ use self::{
     memo::Memo,
     unit::Unit,
 };
+pub(super) use self::{introduction::kept, refute::refute, unit::estimated_tokens};
 pub use self::{
     parts::ModelTask,
     refute::{Ruled, Ruling},
 };
-pub(super) use self::{refute::refute, unit::estimated_tokens};
 use super::{
     deps::ReviewDeps,
     reader::ChangeReader,
@@ -108,9 +110,9 @@ pub struct ModelDispatch {
 pub struct ModelUse {
     /// Those that answered, as `adapter::name`.
     pub names: BTreeSet<String>,
-    /// What was paid.
+    /// What the run paid.
     pub usage: Usage,
-    /// What earlier answers had cost that were used again.
+    /// What answers had cost that other runs paid, and that were used again.
     pub saved: Usage,
     /// Findings that quote no row.
     #[serde(skip_serializing_if = "is_none")]
@@ -118,6 +120,14 @@ pub struct ModelUse {
     /// Whether it failed in a way that asking again later cannot cure.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub permanent: bool,
+}
+
+impl ModelUse {
+    /// Counts an answer that was there: paid when it was this run that paid it, before it was interrupted or woken.
+    fn count_known(&mut self, usage: Usage, (payer, run): (&str, &str)) {
+        let paid_here = !run.is_empty() && payer == run;
+        *(if paid_here { &mut self.usage } else { &mut self.saved }) += usage;
+    }
 }
 
 fn is_none(count: &usize) -> bool {
@@ -189,12 +199,21 @@ pub async fn run(
     let instructions = prompts::instructions(&task.agent).ok_or_else(none)?;
     let most = parts::part_tokens(models.model.info());
     let reader = deps.open(&state.target).await?;
-    let guidance = Guidance::read(reader.change(), &change.settings).await?;
+    let guidance = Guidance::read(&reader, &change.settings).await?;
     let place = |at: &u32| usize::try_from(*at).ok().and_then(|at| change.files.get(at));
     let files: Vec<&FileChange> = task.files.iter().filter_map(place).map(|f| &f.change).collect();
     let units = units_of(&reader, &files, most).await?;
     let account = account(state, &session);
-    let asking = Asking { models, agent: &task.agent, instructions, guidance, session, account };
+    let introduction = state.introduction.as_ref().map(introduction::shown).unwrap_or_default();
+    let asking = Asking {
+        models,
+        agent: &task.agent,
+        instructions,
+        guidance,
+        introduction,
+        session,
+        account,
+    };
     let mut findings = Findings::default();
     let unknown = asking.recall(units, &mut findings).await?;
     for group in groups(unknown, most) {
@@ -249,5 +268,6 @@ fn account(state: &ReviewState, session: &Session) -> Account {
     let target = &state.target;
     let place = target.repo.split('#').next().unwrap_or_default();
     let repository = format!("{}:{place}", target.forge);
-    Account { run: session.run.clone(), repository, author: String::new() }
+    let by_outsider = state.introduction.as_ref().is_some_and(|said| said.by_outsider);
+    Account { run: session.run.clone(), repository, by_outsider }
 }

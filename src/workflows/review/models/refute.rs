@@ -10,13 +10,13 @@ use tokio::time::timeout;
 
 use super::{
     ModelUse, Session, account, prompts,
-    unit::{Mark, Unit},
+    unit::{Mark, Row, Unit},
 };
 use crate::{
     analysis::{Finding, Side, Source},
     base::Result,
     forge::FileChange,
-    model::{Completed, Request, complete},
+    model::{Completed, Request, Usage, complete},
     workflows::review::{
         deps::ReviewDeps,
         judge::{Placed, select},
@@ -67,6 +67,15 @@ struct Rulings {
     rulings: Vec<ClaimRuling>,
 }
 
+/// Rulings as they are remembered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Remembered {
+    rulings: Rulings,
+    usage: Usage,
+    /// The run that paid.
+    run: String,
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 struct ClaimRuling {
     /// The claim's number.
@@ -103,14 +112,16 @@ pub(in crate::workflows::review) async fn refute(
             let named = |file: &&FileChange| group.iter().any(|claim| claim.path == file.path);
             let files: Vec<&FileChange> =
                 change.files.iter().map(|f| &f.change).filter(named).collect();
-            let units =
-                super::units_of(&reader, &files, super::parts::part_tokens(models.model.info()));
-            let prompt = prompt(&units.await?, group);
-            let request = Request::new("review.judge", prompts::JUDGE, prompt)
-                .paid_by(account(state, session))
-                .cancelled_by(session.cancel.clone());
-            let rulings = ask(models, request, &mut used).await?;
-            ruled.extend(rule(rulings, group));
+            let most = super::parts::part_tokens(models.model.info());
+            let units = super::units_of(&reader, &files, most).await?;
+            let units: Vec<&Unit> = units.iter().collect();
+            for (units, group) in fitting(&units, group, most) {
+                let request = Request::new("review.judge", prompts::JUDGE, prompt(&units, group))
+                    .paid_by(account(state, session))
+                    .cancelled_by(session.cancel.clone());
+                let rulings = ask(models, request, &mut used).await?;
+                ruled.extend(rule(rulings, group));
+            }
         }
         Result::<()>::Ok(())
     };
@@ -135,23 +146,48 @@ fn claims(placed: &Placed, settings: &Settings, past: &Past) -> Vec<Finding> {
     claims
 }
 
-fn prompt(units: &[Unit], claims: &[Finding]) -> String {
+/// Divides claims so that the units they are about have at most so many tokens together, or are one.
+fn fitting<'u, 'c>(
+    units: &[&'u Unit],
+    claims: &'c [Finding],
+    most: u64,
+) -> Vec<(Vec<&'u Unit>, &'c [Finding])> {
+    let (mut groups, mut start) = (Vec::new(), 0);
+    let (mut shown, mut size) = (Vec::<&Unit>::new(), 0);
+    for (at, claim) in claims.iter().enumerate() {
+        let Some(unit) = place_of(units, claim).map(|place| units[place]) else { continue };
+        if shown.iter().any(|other| std::ptr::eq(*other, unit)) {
+            continue;
+        }
+        if !shown.is_empty() && size + unit.tokens() > most {
+            groups.push((std::mem::take(&mut shown), &claims[start..at]));
+            (start, size) = (at, 0);
+        }
+        shown.push(unit);
+        size += unit.tokens();
+    }
+    groups.push((shown, &claims[start..]));
+    groups
+}
+
+/// The unit that shows the row a claim is about, or else the first of its file.
+fn place_of(units: &[&Unit], claim: &Finding) -> Option<usize> {
+    let removed = claim.side == Side::Left;
+    let is_row =
+        |row: &Row| row.number == claim.start_line && (row.mark == Mark::Removed) == removed;
+    let of_file = |unit: &&&Unit| unit.path == claim.path;
+    let mut own = (0..).zip(units).filter(|(_, unit)| of_file(unit)).peekable();
+    let first = own.peek().map(|(place, _)| *place);
+    own.find(|(_, unit)| unit.rows.iter().any(is_row)).map(|(place, _)| place).or(first)
+}
+
+fn prompt(units: &[&Unit], claims: &[Finding]) -> String {
     let mut out = String::new();
     for (number, unit) in (1..).zip(units) {
         unit.write(number, &mut out);
     }
-    // Of a file in parts, the one that shows the row.
-    let shows = |unit: &Unit, claim: &Finding| {
-        let removed = claim.side == Side::Left;
-        unit.path == claim.path
-            && unit
-                .rows
-                .iter()
-                .any(|row| row.number == claim.start_line && (row.mark == Mark::Removed) == removed)
-    };
     for (number, claim) in (1..).zip(claims) {
-        let file = units.iter().position(|unit| shows(unit, claim));
-        let file = file.or_else(|| units.iter().position(|unit| unit.path == claim.path));
+        let file = place_of(units, claim);
         let file = file.map_or(0, |at| at + 1);
         let side = claim.side.word();
         out.push_str(&format!(
@@ -178,17 +214,19 @@ async fn ask(
         hash.update([0]);
     }
     let key = hex::encode(hash.finalize());
-    if let Some((rulings, usage)) = models.memo.recall::<(Rulings, _)>(&key).await? {
-        used.saved += usage;
-        return Ok(rulings.rulings);
+    let run = request.account.run.clone();
+    if let Some(known) = models.memo.recall::<Remembered>(&key).await? {
+        used.count_known(known.usage, (&known.run, &run));
+        return Ok(known.rulings.rulings);
     }
     let answered = complete::<Rulings>(&*models.model, request).await;
     let Completed { value, usage, model, .. } =
         answered.inspect_err(|error| used.usage += error.usage)?;
     used.usage += usage;
     used.names.insert(model);
-    models.memo.remember(&key, &(value.clone(), usage)).await;
-    Ok(value.rulings)
+    let known = Remembered { rulings: value, usage, run };
+    models.memo.remember(&key, &known).await;
+    Ok(known.rulings.rulings)
 }
 
 /// What rulings mean for the findings they name, one each.

@@ -8,7 +8,7 @@ use std::{fmt::Write, ops::RangeInclusive};
 use sha2::{Digest, Sha256};
 
 use crate::{
-    analysis::{LineSet, Lines, MaskedText, functions},
+    analysis::{LineSet, Lines, MaskedText, Surroundings, surroundings},
     forge::{FileChange, Hunk, Status},
     model::estimate,
     workflows::review::report::tame,
@@ -19,6 +19,9 @@ const CONTEXT_LINES: u32 = 6;
 
 /// A function of so many lines is shown whole when a line of it changed; of a longer one, its first line.
 const MAX_FUNCTION_LINES: u32 = 80;
+
+/// So many lines that changed functions are named in, and beginnings of functions that changed lines name, are shown of a file.
+const MAX_RELATED_LINES: usize = 40;
 
 /// Longer lines are cut.
 const MAX_LINE_CHARS: usize = 600;
@@ -52,11 +55,12 @@ pub(super) struct Unit {
 impl Unit {
     /// The unit of a file whose sides read so; without a base no removed line is shown.
     pub(super) fn of(file: &FileChange, head: &MaskedText, base: Option<&MaskedText>) -> Self {
-        let functions = functions(&file.path, head);
+        let changed = |hunk: &Hunk| hunk.added().unwrap_or(goes_before(hunk)..=goes_before(hunk));
+        let around = surroundings(&file.path, head, &file.hunks.iter().map(changed).collect());
         let (head, base) = (Lines::new(head), base.map(|base| Lines::new(base)));
         let added: LineSet = file.added().collect();
         let mut rows = Vec::new();
-        for range in shown(&file.hunks, &functions, head.count()) {
+        for range in shown(&file.hunks, &around, head.count()) {
             // One more than there are: what was removed at the end stands behind the last line.
             for number in *range.start()..=range.end().saturating_add(1) {
                 for hunk in file.hunks.iter().filter(|hunk| goes_before(hunk) == number) {
@@ -186,7 +190,7 @@ fn goes_before(hunk: &Hunk) -> u32 {
 /// The lines of the head that are shown, in order.
 fn shown(
     hunks: &[Hunk],
-    functions: &[RangeInclusive<u32>],
+    Surroundings { functions, related }: &Surroundings,
     count: u32,
 ) -> Vec<RangeInclusive<u32>> {
     let around = |hunk: &Hunk| {
@@ -200,14 +204,15 @@ fn shown(
         let heads = functions.iter().filter(holds).map(|f| *f.start()..=*f.start());
         heads.chain(whole).chain([wide]).collect::<Vec<_>>()
     };
-    let all: LineSet = hunks.iter().flat_map(around).collect();
+    let related = related.iter().take(MAX_RELATED_LINES).map(|line| *line..=*line);
+    let all: LineSet = hunks.iter().flat_map(around).chain(related).collect();
     all.ranges().collect()
 }
 
 /// About how many tokens the unit of a file will have, from its head alone.
 pub(in crate::workflows::review) fn estimated_tokens(file: &FileChange, head: &str) -> u64 {
     let lines = Lines::new(head);
-    let ranges = shown(&file.hunks, &[], lines.count());
+    let ranges = shown(&file.hunks, &Surroundings::default(), lines.count());
     let text = |range: &RangeInclusive<u32>| {
         let bytes = lines.range(*range.start(), *range.end())?;
         Some(estimate::tokens(&head[bytes]) + 4 * u64::from(range.end() - range.start() + 1))

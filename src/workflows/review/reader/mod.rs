@@ -12,10 +12,12 @@
 //! | file | is |
 //! |---|---|
 //! | `head.rs` | the head side of one file, masked |
+//! | `base_side.rs` | the base side |
 //! | `count.rs` | how many files are done, for whoever watches |
 //! | `analysis.rs` | what the analysers of every category say about one file |
 
 mod analysis;
+mod base_side;
 mod count;
 mod head;
 
@@ -38,10 +40,13 @@ pub use self::{
 };
 use super::own_rules::{self, OwnRule};
 use crate::{
-    analysis::{MaskedText, Ruleset, sides, while_wanted},
+    analysis::{MaskedText, Ruleset, while_wanted},
     base::{Fault, Result},
     forge::{Change, Content, FileChange, Forges, Target},
 };
+
+/// Requests for texts that run at once: each may be a process, and a large change has hundreds of tasks.
+const MAX_REQUESTS: usize = 4;
 
 /// How much a review reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -130,6 +135,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 type Batch = Arc<OnceCell<Vec<Arc<Analysed>>>>;
+type BaseFile = Arc<OnceCell<Option<Content>>>;
 
 /// Reads one change.
 pub struct ChangeReader {
@@ -139,8 +145,12 @@ pub struct ChangeReader {
     processors: Arc<Semaphore>,
     /// Held by whoever analyses a chunk: the first is done, and durable, before the next begins.
     turn: Semaphore,
+    /// Bounds what is asked of the forge at once.
+    requests: Semaphore,
     rules: OnceCell<Arc<Ruleset>>,
     heads: Mutex<Heads>,
+    /// Of the base side, by path.
+    base_files: Mutex<HashMap<String, BaseFile>>,
     batches: Mutex<HashMap<u64, Batch>>,
     chunks: Mutex<HashMap<u64, Arc<OnceCell<()>>>>,
     counts: Counts,
@@ -160,8 +170,10 @@ impl ChangeReader {
             limits,
             processors,
             turn: Semaphore::new(1),
+            requests: Semaphore::new(MAX_REQUESTS),
             rules: OnceCell::new(),
             heads: Mutex::default(),
+            base_files: Mutex::default(),
             batches: Mutex::default(),
             chunks: Mutex::default(),
             counts: Counts::default(),
@@ -211,25 +223,6 @@ impl ChangeReader {
         let heads = self.heads(files).await?;
         let texts = files.iter().zip(heads);
         Ok(texts.filter_map(|(f, head)| Some((f.path.clone(), head.text.clone()?))).collect())
-    }
-
-    /// The base texts of those of `files` that lost a line, by object id.
-    ///
-    /// # Errors
-    /// When the forge does not answer.
-    pub async fn base_texts(&self, files: &[&FileChange]) -> Result<HashMap<String, MaskedText>> {
-        let lost = files.iter().filter(|file| file.removed().next().is_some());
-        let blobs: Vec<String> = lost.map(|file| file.base.blob.clone()).collect();
-        if blobs.is_empty() {
-            return Ok(HashMap::new());
-        }
-        let contents = self.change.contents(&blobs, self.limits.file_bytes).await?;
-        let masked = blobs.into_iter().zip(contents).map(|(blob, content)| async {
-            let Content::Text { text, .. } = content else { return None };
-            let masked = self.compute(move || MaskedText::from(text)).await?;
-            Some((blob, masked))
-        });
-        Ok(join_all(masked).await.into_iter().flatten().collect())
     }
 
     /// What the analysers say about `files`, in their order, by the built-in rules and those of the
@@ -284,12 +277,18 @@ impl ChangeReader {
         tokio::task::spawn_blocking(work).await.ok()
     }
 
+    async fn contents(&self, blobs: &[String]) -> Result<Vec<Content>> {
+        let closed = |_| Fault::transient("shutting down");
+        let _turn = self.requests.acquire().await.map_err(closed)?;
+        self.change.contents(blobs, self.limits.file_bytes).await
+    }
+
     async fn read_heads(&self, files: &[&FileChange]) -> Result<Vec<Arc<Head>>> {
         if files.is_empty() {
             return Ok(Vec::new());
         }
         let blobs: Vec<String> = files.iter().map(|f| f.head.blob.clone()).collect();
-        let contents = self.change.contents(&blobs, self.limits.file_bytes).await?;
+        let contents = self.contents(&blobs).await?;
         let masked = files.iter().zip(contents).map(|(file, content)| async {
             let (file, limits) = ((*file).clone(), self.limits.clone());
             let head = self.compute(move || Head::new(&file, content, &limits)).await;
@@ -327,21 +326,6 @@ impl ChangeReader {
         let mut kept = HashMap::new();
         analysed.iter_mut().for_each(|analysed| analysed.thin(&mut kept));
         Ok(analysed.into_iter().map(Arc::new).collect())
-    }
-
-    /// The base sides of those files that something is compared with: programs that lost a line,
-    /// and whatever lost one of its first lines.
-    async fn bases(&self, files: &[&FileChange]) -> Result<HashMap<String, Content>> {
-        let wanted = |file: &&&FileChange| {
-            let first = file.removed().next();
-            first.is_some_and(|r| *r.start() <= 5 || sides::wants_base(&file.path))
-        };
-        let blobs: Vec<String> = files.iter().filter(wanted).map(|f| f.base.blob.clone()).collect();
-        if blobs.is_empty() {
-            return Ok(HashMap::new());
-        }
-        let contents = self.change.contents(&blobs, self.limits.file_bytes).await?;
-        Ok(blobs.into_iter().zip(contents).collect())
     }
 }
 

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use super::{
     Checked, Coverage, ReportContext, counted, counts_of, coverage, covered,
     escape::{block, cell, code, prose, sentence},
-    findings, missing, models_words, verdict,
+    findings, missing, models_words, tools_words, verdict,
 };
 use crate::{
     analysis::{Finding, Side},
@@ -227,6 +227,7 @@ fn foot(state: &ReviewState, about: &ReportContext, out: &mut String) {
     if !about.run.is_empty() {
         parts.push(format!("run {}", code(&about.run)));
     }
-    parts.extend(models_words(state).map(|words| sentence(&words)));
+    let words = [tools_words(state), models_words(state)].into_iter().flatten();
+    parts.extend(words.map(|words| sentence(&words)));
     line(out, format_args!("<sub>{}</sub>", parts.join(" · ")));
 }

@@ -41,7 +41,7 @@ pub use text::text;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{models::ModelUse, state::ReviewState};
+use super::{models::ModelUse, state::ReviewState, tools::ToolUse};
 use crate::{
     analysis::{Finding, Severity},
     base::{Fault, Result, Timestamp},
@@ -194,6 +194,13 @@ impl Report {
         models(&self.state).map(|used| used.usage).unwrap_or_default()
     }
 
+    /// What of it the judge was paid.
+    pub fn usage_of_judge(&self) -> Usage {
+        let judgement = self.state.judgement.as_ref();
+        let used = judgement.and_then(|judged| judged.model.as_ref());
+        used.map(|used| used.usage).unwrap_or_default()
+    }
+
     /// The outcome in one line, in which there is nothing of the change.
     pub fn summary(&self) -> String {
         summary(&self.state)
@@ -303,6 +310,26 @@ fn models_words(state: &ReviewState) -> Option<String> {
         words.push_str(&format!(" ({})", saved.cost));
     }
     Some(words)
+}
+
+/// The tools whose logs were brought into the review.
+fn tools(state: &ReviewState) -> &[ToolUse] {
+    state.ingested.as_ref().map_or(&[], |change| &change.tools)
+}
+
+/// The same in words.
+fn tools_words(state: &ReviewState) -> Option<String> {
+    let words = tools(state).iter().map(|tool| {
+        let version = tool.version.iter().map(|version| format!(" {version}")).collect::<String>();
+        let let_pass = match tool.suppressed {
+            0 => String::new(),
+            count => format!(" and {count} it was told to let pass"),
+        };
+        let results = counted(tool.results, "result", "results");
+        format!("{}{version}, {} of {results} on changed lines{let_pass}", tool.name, tool.placed)
+    });
+    let words: Vec<String> = words.collect();
+    (!words.is_empty()).then(|| format!("tools: {}", words.join("; ")))
 }
 
 fn counted(count: usize, one: &str, many: &str) -> String {

@@ -7,7 +7,8 @@ use anstyle::{AnsiColor, Style};
 use textwrap::core::display_width;
 
 use super::{
-    Checked, ReportContext, counted, coverage, covered, findings, models_words, tame, verdict_words,
+    Checked, ReportContext, counted, coverage, covered, findings, models_words, tame, tools_words,
+    verdict_words,
 };
 use crate::{
     analysis::{Finding, Severity, Side},
@@ -201,7 +202,7 @@ impl Out {
     }
 
     fn footer(&mut self, state: &ReviewState, about: &ReportContext) {
-        if let Some(words) = models_words(state) {
+        for words in [tools_words(state), models_words(state)].into_iter().flatten() {
             self.paragraph(&words, "", "  ");
         }
         let nodes = about.timings.iter().filter(|(node, _)| *node != "total");
@@ -260,6 +261,7 @@ pub(super) fn left_out(counts: LeftOut) -> Option<String> {
         (counts.dismissed, "dismissed before"),
         (counts.unchanged, "about code reviewed before"),
         (counts.off, "of rules turned off"),
+        (counts.outside, "of other tools, not on changed lines"),
     ];
     let parts: Vec<String> =
         parts.iter().filter(|(n, _)| *n > 0).map(|(n, why)| format!("{n} {why}")).collect();

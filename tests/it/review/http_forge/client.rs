@@ -80,7 +80,8 @@ impl Forge for HttpForge {
             head: text(&found["head"]),
         };
         let order = found["updated_at"].as_i64().unwrap_or_default();
-        Ok(Resolved { subject: Some(format!("http:{}", locator.place)), target, order })
+        let subject = Some(format!("http:{}", locator.place));
+        Ok(Resolved { subject, target, order, introduction: None })
     }
 
     async fn open(&self, target: &Target) -> Result<Arc<dyn Change>> {

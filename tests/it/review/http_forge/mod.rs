@@ -43,7 +43,7 @@ fn deps(server: &Server) -> ReviewDeps {
 
 async fn admit(deps: &ReviewDeps, input: &str) -> Result<Start<ReviewStart>> {
     let input = RawValue::from_string(input.to_owned()).unwrap().into();
-    match Review::admit(deps, &Event::Job { input, key: "k".into() }).await? {
+    match Review::admit(deps, &Event::Job { input, key: "k".into(), attended: true }).await? {
         Admission::Start(start) => Ok(start),
         other => panic!("{other:?}"),
     }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use fake_models::{Call, ModelServer, Reply, When};
+use fake_models::{Call, ModelServer, Outcome, Reply, When};
 use serde_json::{Value, json};
 
 use crate::{
@@ -92,6 +92,14 @@ pub fn finds(rows: &[(&str, &str)]) -> Reply {
         let found = rows.iter().filter_map(|(path, quote)| finding(call, path, quote));
         answer(call, found.collect())
     })
+}
+
+/// No answer was asked for twice.
+pub fn none_paid_twice(models: &ModelServer) {
+    let mut paid = BTreeSet::new();
+    for call in models.calls().iter().filter(|call| call.outcome == Outcome::Answered) {
+        assert!(paid.insert(call.text()), "paid twice: {}", call.text());
+    }
 }
 
 /// Everything a test needs.

@@ -1,14 +1,15 @@
 //! Repositories of an enormous size, reviewed by the real program: every file accounted for, and
 //! no more memory than was measured. At full size with `VERDICT_TEST_BOMBS` (docs/testing.md).
 
-use std::time::Duration;
-
 use serde_json::Value;
 
 use super::Import;
 use crate::{
-    review::support::Repo,
-    support::{Machine, Process},
+    review::{
+        measured::{self, Reviewed},
+        support::Repo,
+    },
+    support::Machine,
 };
 
 /// `small` in an ordinary test run, `full` when asked.
@@ -16,56 +17,8 @@ pub(super) fn size(small: usize, full: usize) -> usize {
     if std::env::var_os("VERDICT_TEST_BOMBS").is_some() { full } else { small }
 }
 
-/// The most memory that a living process has held, in MiB.
-fn peak(pid: u32) -> Option<usize> {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    Some(line.split_whitespace().next()?.parse::<usize>().ok()? / 1024)
-}
-
-struct Reviewed {
-    said: Value,
-    /// The most memory held by the program and by any git that it ran, in MiB.
-    program: usize,
-    git: usize,
-}
-
-impl Reviewed {
-    fn rows(&self, status: &str) -> usize {
-        let rows = self.said["coverage"].as_array().unwrap();
-        rows.iter().filter(|row| row["status"] == status).count()
-    }
-
-    fn row(&self, path: &str) -> &Value {
-        self.said["coverage"].as_array().unwrap().iter().find(|r| r["path"] == path).unwrap()
-    }
-
-    fn within(&self, program: usize, git: usize) {
-        println!("peak: verdict {} MiB, git {} MiB", self.program, self.git);
-        assert!(self.program < program, "verdict held {} MiB", self.program);
-        assert!(self.git < git, "git held {} MiB", self.git);
-    }
-}
-
 async fn reviewed(repo: &Repo) -> Reviewed {
-    let machine = Machine::new();
-    let (out, path) = (machine.folder().join("out.json"), repo.path());
-    let setup = format!("exec >'{}'", out.display());
-    let args = ["review", "HEAD^!", "--format", "json", "--repo", path.to_str().unwrap()];
-    let mut process = Process::start(machine.command_after(&setup, &args));
-    let (mut program, mut git) = (0, 0);
-    let mut tick = tokio::time::interval(Duration::from_millis(10));
-    while !process.has_ended() {
-        tick.tick().await;
-        let leader = process.pid();
-        program = program.max(peak(leader).unwrap_or(0));
-        let others = crate::support::living(leader).into_iter().filter(|pid| *pid != leader);
-        git = others.filter_map(peak).fold(git, usize::max);
-    }
-    let status = process.ends().await;
-    assert_eq!(status.code(), Some(0), "{}", process.said().await);
-    let said = serde_json::from_slice(&std::fs::read(out).unwrap()).unwrap();
-    Reviewed { said, program, git }
+    measured::reviewed(&Machine::new(), repo).await
 }
 
 /// A file of zeros that is small in the repository and enormous outside.

@@ -11,6 +11,7 @@ mod ranges;
 mod sarif;
 mod terminal;
 mod text;
+mod tools;
 
 use verdict::workflows::review::{ReviewState, report::ReportContext};
 

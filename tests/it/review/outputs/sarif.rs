@@ -16,7 +16,7 @@ const SCHEMA: &str = include_str!("../../../fixtures/sarif/sarif-schema-2.1.0.js
 
 /// The text as JSON, once nothing in it offends the schema.
 #[track_caller]
-fn valid(text: &str) -> Value {
+pub(super) fn valid(text: &str) -> Value {
     let schema: Value = serde_json::from_str(SCHEMA).unwrap();
     let validator = jsonschema::options().should_validate_formats(true).build(&schema).unwrap();
     let log: Value = serde_json::from_str(text).unwrap();

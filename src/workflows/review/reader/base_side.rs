@@ -1,0 +1,57 @@
+//! The base side of a change.
+
+use std::collections::HashMap;
+
+use futures_util::future::join_all;
+
+use super::{ChangeReader, lock};
+use crate::{
+    analysis::{MaskedText, sides},
+    base::Result,
+    forge::{Content, FileChange},
+};
+
+impl ChangeReader {
+    /// The base texts of those of `files` that lost a line, by object id.
+    ///
+    /// # Errors
+    /// When the forge does not answer.
+    pub async fn base_texts(&self, files: &[&FileChange]) -> Result<HashMap<String, MaskedText>> {
+        let lost = files.iter().filter(|file| file.removed().next().is_some());
+        let blobs: Vec<String> = lost.map(|file| file.base.blob.clone()).collect();
+        if blobs.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let contents = self.contents(&blobs).await?;
+        let masked = blobs.into_iter().zip(contents).map(|(blob, content)| async {
+            let Content::Text { text, .. } = content else { return None };
+            let masked = self.compute(move || MaskedText::from(text)).await?;
+            Some((blob, masked))
+        });
+        Ok(join_all(masked).await.into_iter().flatten().collect())
+    }
+
+    /// The file at `path` on the base side, read once however many tasks want it.
+    ///
+    /// # Errors
+    /// When the forge does not answer.
+    pub async fn base_file(&self, path: &str, limit: u64) -> Result<Option<Content>> {
+        let known = lock(&self.base_files).entry(path.to_owned()).or_default().clone();
+        known.get_or_try_init(|| self.change.base_file(path, limit)).await.cloned()
+    }
+
+    /// The base sides of those files that something is compared with: programs that lost a line,
+    /// and whatever lost one of its first lines.
+    pub(super) async fn bases(&self, files: &[&FileChange]) -> Result<HashMap<String, Content>> {
+        let wanted = |file: &&&FileChange| {
+            let first = file.removed().next();
+            first.is_some_and(|r| *r.start() <= 5 || sides::wants_base(&file.path))
+        };
+        let blobs: Vec<String> = files.iter().filter(wanted).map(|f| f.base.blob.clone()).collect();
+        if blobs.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let contents = self.contents(&blobs).await?;
+        Ok(blobs.into_iter().zip(contents).collect())
+    }
+}
