@@ -17,7 +17,6 @@ use crate::{
     app::{App, Trust},
     config::{QueueUrl, Settings, StoreUrl},
     graph::RunId,
-    model::Usage,
     runs::Driven,
     workflows::review::{Matcher, Report, Score},
 };
@@ -187,7 +186,8 @@ impl<'a> Evaluation<'a> {
         let input = to_raw_value(&input).map_err(CliError::failed)?;
         let began = Instant::now();
         let driven = run::drive(app, "review", (input.into(), None), false).await?;
-        self.score(case, driven, (began, Report::usage)).await
+        let (score, report) = self.score(case, &driven, began).await?;
+        Ok((Score { usage: report.usage(), ..score }, driven.run))
     }
 
     /// A review that goes on from what the agents of another one found. One that never came to its judge is made anew.
@@ -204,18 +204,19 @@ impl<'a> Evaluation<'a> {
         let fork = app.runs.fork(run.as_str(), last, false).await?;
         let opened = app.runs.opened(fork.as_str()).await?;
         let driven = run::drive_opened(app, opened, false).await?;
-        let paid = if last > 0 { Report::usage_of_judge } else { Report::usage };
-        self.score(case, driven, (began, paid)).await
+        let (score, report) = self.score(case, &driven, began).await?;
+        let usage = if last > 0 { report.usage_of_judge() } else { report.usage() };
+        Ok((Score { usage, ..score }, driven.run))
     }
 
     async fn score(
         &self,
         case: &Case,
-        driven: Driven,
-        (began, paid): (Instant, fn(&Report) -> Usage),
-    ) -> Result<(Score, RunId), CliError> {
+        driven: &Driven,
+        began: Instant,
+    ) -> Result<(Score, Report), CliError> {
         let seconds = began.elapsed().as_secs_f64();
-        if let Some(error) = run::error(&driven) {
+        if let Some(error) = run::error(driven) {
             anstream::eprintln!("{}: {error}", case.name);
         }
         let report = Report::of(&driven.run, &driven.state, &driven.timings)?;
@@ -230,7 +231,7 @@ impl<'a> Evaluation<'a> {
             (Wanted::Comments(_), None) => Score::unknown(&report, seconds),
             (Wanted::Lines(expected), _) => Score::of(&report, expected, seconds),
         };
-        Ok((Score { usage: paid(&report), ..score }, driven.run))
+        Ok((score, report))
     }
 }
 

@@ -129,7 +129,7 @@ impl Inner {
     }
 
     async fn reader(&self) -> Result<sqlx::pool::PoolConnection<sqlx::Sqlite>, QueueError> {
-        self.db.readers().acquire().await.map_err(|error| self.read_failed(error))
+        self.db.reader().await.map_err(fault)
     }
 
     fn read_failed(&self, error: sqlx::Error) -> QueueError {

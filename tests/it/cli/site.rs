@@ -129,7 +129,12 @@ impl Site {
         match &self.place {
             Place::Sqlite(db) => {
                 let sql = "SELECT (SELECT count(*) FROM record) + (SELECT count(*) FROM ask)";
-                count(sqlx::query_scalar(sql).fetch_one(db.readers()).await.unwrap())
+                count(
+                    sqlx::query_scalar(sql)
+                        .fetch_one(&mut *db.reader().await.unwrap())
+                        .await
+                        .unwrap(),
+                )
             }
             Place::Postgres(database, _) => {
                 let sql = "SELECT (SELECT count(*) FROM verdict.record) \

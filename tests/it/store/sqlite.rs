@@ -202,7 +202,7 @@ async fn one_bad_operation_leaves_its_neighbours_alone() {
     let refused: Vec<bool> = numbers.iter().map(Result::is_err).collect();
     assert_eq!(refused, [false, false, true, false, true, false]);
     let written: Vec<i64> = sqlx::query_scalar("SELECT run FROM ask ORDER BY run")
-        .fetch_all(db.readers())
+        .fetch_all(&mut *db.reader().await.unwrap())
         .await
         .unwrap();
     assert_eq!(written, [1, 2, 3, 4]);
@@ -232,7 +232,7 @@ async fn records_cost_little_more_than_their_bytes() {
 async fn readers_cannot_write() {
     let folder = TempDir::new().unwrap();
     let (db, _) = open(&folder.path().join("store.db"), SqliteOptions::default()).await;
-    let refused = sqlx::query("DELETE FROM run").execute(db.readers()).await;
+    let refused = sqlx::query("DELETE FROM run").execute(&mut *db.reader().await.unwrap()).await;
     assert!(!db.failed(refused.unwrap_err()).is_transient());
     let mut conn = stranger(db.path()).await;
     let mode: String =
@@ -242,18 +242,37 @@ async fn readers_cannot_write() {
     db.close().await.unwrap();
 }
 
-/// W3: while the file is gone, nobody who reads makes another in its place.
+/// W3: while the file is gone, or another in its place, whoever reads is told so, and makes none; put
+/// back, it is read again.
 #[tokio::test]
-async fn reading_makes_no_file_in_the_place_of_one_that_is_gone() {
-    let folder = TempDir::new().unwrap();
-    let path = folder.path().join("store.db");
-    let (db, store) = open(&path, SqliteOptions::default()).await;
-    fs::rename(&path, folder.path().join("aside.db")).unwrap();
-    store.list(&RunFilter::default()).await.unwrap_err();
-    assert!(!path.exists());
-    fs::rename(folder.path().join("aside.db"), &path).unwrap();
-    assert_eq!(store.list(&RunFilter::default()).await.unwrap(), []);
-    db.close().await.unwrap();
+async fn a_file_that_is_not_the_opened_one_is_not_read() {
+    for connected in [false, true] {
+        let folder = TempDir::new().unwrap();
+        let (path, aside) = (folder.path().join("store.db"), folder.path().join("aside.db"));
+        let (db, store) = open(&path, SqliteOptions::default()).await;
+        let read = async || store.list(&RunFilter::default()).await;
+        if connected {
+            assert_eq!(read().await.unwrap(), []);
+        }
+        fs::rename(&path, &aside).unwrap();
+        let gone = read().await.unwrap_err().to_string();
+        assert!(gone.contains("is gone (it was deleted)"), "{gone}");
+        assert!(!path.exists());
+        fs::copy(&aside, &path).unwrap();
+        for _ in 0..2 * SqliteOptions::default().readers {
+            let replaced = read().await.unwrap_err().to_string();
+            assert!(replaced.contains("(another file was put in its place)"), "{replaced}");
+        }
+        fs::rename(&aside, &path).unwrap();
+        assert_eq!(read().await.unwrap(), []);
+        // Nobody took its journal: what is written now is seen by others.
+        store.open(run("later")).await.unwrap();
+        let mut other = stranger(&path).await;
+        let count = sqlx::query_scalar::<_, i64>("SELECT count(*) FROM run");
+        assert_eq!(count.fetch_one(&mut other).await.unwrap(), 1);
+        other.close().await.unwrap();
+        db.close().await.unwrap();
+    }
 }
 
 /// N6: leases and waits that were written before a clock was set back end when they were meant to.

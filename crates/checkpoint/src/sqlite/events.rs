@@ -91,11 +91,12 @@ impl EventStore for SqliteStore {
                  AND id NOT IN (SELECT value FROM json_each(?)) ORDER BY at, id LIMIT 1",
             );
             let row = row.bind(key).bind(self.db.now().0).bind(except);
-            let Some(row) = row.fetch_optional(self.db.readers()).await? else { return Ok(None) };
+            let row = row.fetch_optional(&mut *self.db.reader().await?).await?;
+            let Some(row) = row else { return Ok(None) };
             let (id, payload) = (row.try_get(0)?, row.try_get::<Vec<u8>, _>(1)?.into());
             Ok(Some(ExternalEvent { key: key.to_owned(), id, payload }))
         };
-        find.await.map_err(|e| refused(self.db.failed(e)))
+        find.await.map_err(|e: DbError| refused(self.db.failed(e)))
     }
 
     async fn note_event_wait(&self, wait: EventWait, ttl: Duration) -> Result<(), StoreError> {
@@ -108,9 +109,11 @@ impl EventStore for SqliteStore {
             Ok(EventWait { key, run, interrupt: row.try_get(1)? })
         };
         let sql = "SELECT run, interrupt FROM event_wait WHERE key = ? ORDER BY run, interrupt";
-        let rows = sqlx::query(sql).bind(key).fetch_all(self.db.readers()).await;
-        let waits = rows.and_then(|rows| rows.iter().map(read).collect());
-        waits.map_err(|e| refused(self.db.failed(e)))
+        let find = async {
+            let rows = sqlx::query(sql).bind(key).fetch_all(&mut *self.db.reader().await?).await?;
+            rows.iter().map(read).collect::<Result<_, sqlx::Error>>().map_err(DbError::from)
+        };
+        find.await.map_err(|e: DbError| refused(self.db.failed(e)))
     }
 
     async fn drop_event_wait(&self, wait: &EventWait) -> Result<(), StoreError> {

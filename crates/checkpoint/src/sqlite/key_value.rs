@@ -78,12 +78,13 @@ impl KeyValueStore for SqliteStore {
             let query =
                 "SELECT value, expires, revision FROM key_value WHERE space = ? AND key = ?";
             let query = sqlx::query(query).bind(space).bind(key);
-            let Some(row) = query.fetch_optional(self.db.readers()).await? else { return Ok(None) };
+            let row = query.fetch_optional(&mut *self.db.reader().await?).await?;
+            let Some(row) = row else { return Ok(None) };
             let value = Bytes::from(row.try_get::<Vec<u8>, _>(0)?);
             let revision = random(row.try_get(2)?)?;
             Ok(Some(Entry { value, expires: Timestamp(row.try_get(1)?), revision }))
         };
-        let entry = read.await.map_err(|e: sqlx::Error| self.db.failed(e))?;
+        let entry = read.await.map_err(|e: DbError| self.db.failed(e))?;
         Ok(Found { entry, now })
     }
 

@@ -122,17 +122,18 @@ fn read(row: &SqliteRow) -> Result<Letter, sqlx::Error> {
     })
 }
 
-pub(super) async fn get(db: &Sqlite, id: &str) -> Result<Option<Letter>, sqlx::Error> {
+pub(super) async fn get(db: &Sqlite, id: &str) -> Result<Option<Letter>, DbError> {
     let query = sqlx::query(
         "SELECT id, reason, state, confirmed, run, workflow, node, error, executions, first_at, \
          last_at, headers, payload FROM letter WHERE id = ?",
     );
-    let Some(row) = query.bind(id).fetch_optional(db.readers()).await? else { return Ok(None) };
+    let row = query.bind(id).fetch_optional(&mut *db.reader().await?).await?;
+    let Some(row) = row else { return Ok(None) };
     let payload: Vec<u8> = row.try_get(12)?;
     Ok(Some(Letter { payload: payload.into(), ..read(&row)? }))
 }
 
-pub(super) async fn list(db: &Sqlite, filter: &LetterFilter) -> Result<Vec<Letter>, sqlx::Error> {
+pub(super) async fn list(db: &Sqlite, filter: &LetterFilter) -> Result<Vec<Letter>, DbError> {
     let mut sql = QueryBuilder::new(BARE);
     if let Some(state) = &filter.state {
         sql.push(" AND state = ").push_bind(code(&LetterState::ALL, state));
@@ -144,5 +145,6 @@ pub(super) async fn list(db: &Sqlite, filter: &LetterFilter) -> Result<Vec<Lette
     if filter.limit > 0 {
         sql.push(" LIMIT ").push_bind(number(filter.limit));
     }
-    sql.build().fetch_all(db.readers()).await?.iter().map(read).collect()
+    let rows = sql.build().fetch_all(&mut *db.reader().await?).await?;
+    rows.iter().map(|row| Ok(read(row)?)).collect()
 }

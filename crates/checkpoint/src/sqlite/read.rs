@@ -2,25 +2,25 @@
 
 use std::time::Duration;
 
-use sqlx::{QueryBuilder, Row as _, SqliteConnection};
+use sqlx::{Connection as _, QueryBuilder, Row as _, SqliteConnection};
 
 use super::{
     codec::{Row, code, columns, number, status},
     rows,
 };
-use crate::db::Sqlite;
+use crate::db::{DbError, Sqlite};
 use verdict_graph::store::{Head, RunFilter, RunId, RunStatus, StoredRecord, WaitingFor};
 
-type Read<T> = Result<T, sqlx::Error>;
+type Read<T> = Result<T, DbError>;
 
 async fn find(conn: &mut SqliteConnection, run: &RunId) -> Read<Option<Row>> {
     let sql = concat!("SELECT ", columns!(), " FROM run WHERE id = ?");
     let row = sqlx::query(sql).bind(run.as_str()).fetch_optional(conn).await?;
-    row.as_ref().map(Row::read).transpose()
+    Ok(row.as_ref().map(Row::read).transpose()?)
 }
 
 pub(super) async fn head(db: &Sqlite, run: &RunId) -> Read<Option<Head>> {
-    let mut conn = db.readers().acquire().await?;
+    let mut conn = db.reader().await?;
     Ok(find(&mut conn, run).await?.map(|row| row.head))
 }
 
@@ -30,7 +30,8 @@ pub(super) async fn load(
     after: u64,
 ) -> Read<Option<(Head, Vec<StoredRecord>)>> {
     // One transaction, so that the head and the records are of one moment.
-    let mut tx = db.readers().begin().await?;
+    let mut conn = db.reader().await?;
+    let mut tx = conn.begin().await?;
     let Some(row) = find(&mut tx, run).await? else { return Ok(None) };
     let mut records = Vec::new();
     if after < row.head.version {
@@ -103,7 +104,7 @@ pub(super) async fn list(db: &Sqlite, filter: &RunFilter) -> Read<Vec<Head>> {
     if filter.limit > 0 {
         sql.push(" LIMIT ").push_bind(number(filter.limit));
     }
-    let rows = sql.build().fetch_all(db.readers()).await?;
+    let rows = sql.build().fetch_all(&mut *db.reader().await?).await?;
     rows.iter().map(|row| Ok(Row::read(row)?.head)).collect()
 }
 
@@ -120,6 +121,6 @@ pub(super) async fn due(db: &Sqlite, margin: Duration, limit: usize) -> Read<Vec
          iif(not_before <= ?1, not_before, ?1)), id LIMIT ?3"
     ));
     let query = query.bind(now.minus(margin).0).bind(now.0).bind(number(limit));
-    let rows = query.fetch_all(db.readers()).await?;
+    let rows = query.fetch_all(&mut *db.reader().await?).await?;
     rows.iter().map(|row| Ok(Row::read(row)?.head)).collect()
 }

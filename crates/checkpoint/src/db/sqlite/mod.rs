@@ -22,10 +22,10 @@ use std::{
     time::Duration,
 };
 
-use sqlx::SqlitePool;
+use sqlx::{SqlitePool, pool::PoolConnection};
 use tokio::sync::{mpsc, oneshot};
 
-use self::{lane::Envelope, writer::Command};
+use self::{lane::Envelope, open::Identity, writer::Command};
 pub use self::{
     lane::{Lane, Tx},
     open::make_private_folder,
@@ -63,6 +63,7 @@ impl Default for SqliteOptions {
 #[derive(Debug, Clone)]
 pub struct Sqlite {
     path: Arc<PathBuf>,
+    identity: Option<Identity>,
     clock: Clock,
     readers: SqlitePool,
     writer: mpsc::UnboundedSender<Command>,
@@ -100,9 +101,20 @@ impl Sqlite {
         self.clock.now()
     }
 
-    /// Connections for reading. They see what was committed and cannot write.
-    pub fn readers(&self) -> &SqlitePool {
-        &self.readers
+    /// A connection for reading. It sees what was committed and cannot write.
+    ///
+    /// # Errors
+    /// Denied when the file is not the opened one any more; transient when none came free in time.
+    pub async fn reader(&self) -> Result<PoolConnection<sqlx::Sqlite>, DbError> {
+        let same = || self.identity.map_or(Ok(()), |opened| opened.check(&self.path));
+        // A connection to another file would take the opened one's journal for its own.
+        same()?;
+        let conn = self.readers.acquire().await;
+        if let Err(moved) = same() {
+            drop(conn.map(PoolConnection::detach));
+            return Err(moved);
+        }
+        conn.map_err(|error| self.failed(error))
     }
 
     /// Sends an operation to the writer, before this call returns; the future waits for its
@@ -125,8 +137,8 @@ impl Sqlite {
     }
 
     /// An error of a read, naming the file.
-    pub fn failed(&self, error: sqlx::Error) -> DbError {
-        DbError::from(error).on(&self.path)
+    pub fn failed(&self, error: impl Into<DbError>) -> DbError {
+        error.into().on(&self.path)
     }
 
     /// Finishes what was sent, folds the write-ahead log into the file and closes it. Later calls

@@ -47,16 +47,10 @@ pub(super) async fn open(path: &Path, options: SqliteOptions) -> Result<Sqlite, 
     let identity = Identity::of(&path).ok();
     // There is a file now; if it is gone later, no other may be made in its place.
     let connect = connect.create_if_missing(false);
-    let of_readers = path.clone();
     let readers = SqlitePoolOptions::new()
         .max_connections(options.readers.max(1))
         .test_before_acquire(false)
-        .after_connect(move |_, _| {
-            // A connection to a file that stands there for a while would read from it for good.
-            let same = identity.map_or(Ok(()), |opened| opened.check(&of_readers));
-            Box::pin(async move { same.map_err(|error| sqlx::Error::Configuration(error.into())) })
-        })
-        .connect_lazy_with(connect.clone().pragma("query_only", "ON"));
+        .connect_lazy_with(connect.clone().read_only(true));
     let clock = options.clock;
     let (sender, inbox) = mpsc::unbounded_channel();
     let writer = Writer {
@@ -67,7 +61,7 @@ pub(super) async fn open(path: &Path, options: SqliteOptions) -> Result<Sqlite, 
         conn: Some(conn),
     };
     tokio::spawn(writer.run(inbox));
-    Ok(Sqlite { path, clock, readers, writer: sender, migrated })
+    Ok(Sqlite { path, identity, clock, readers, writer: sender, migrated })
 }
 
 /// Makes the file and its folder for their owner alone, unless they are there. What SQLite makes
