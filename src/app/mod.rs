@@ -330,7 +330,7 @@ fn workflows(
 ) -> Result<Registry, Fault> {
     let broken = |error: crate::graph::GraphError| Fault::permanent(error.to_string());
     let asked = |model: &Arc<dyn Model>| {
-        review::models::Models::new(model.clone(), key_values.clone(), settings.model.memo)
+        review::models::Models::new(model.clone(), key_values.clone(), &settings.model)
     };
     let review = review::ReviewDeps::new(forges.clone(), review::Limits::default())?;
     let review = Bound::<review::Review>::new(review.with_models(model.map(asked)));

@@ -48,6 +48,11 @@ pub struct ModelOptions {
     /// How long an answer about the same content is used again, in later reviews as well; `0s` for never.
     #[serde(with = "humantime_serde")]
     pub memo: Duration,
+    /// About a review's change of at most so many lines only `logic` and `security` ask, unless it touches a path where a defect
+    /// opens a door; 0 for no such change.
+    pub small_change: u64,
+    /// Of a review's change of more lines than these models are shown no tests and no prose; 0 for no such change.
+    pub large_change: u64,
     /// What one run may cost, in the unit of the prices; 0 for no bound.
     pub run_budget: f64,
     /// What the runs of one repository may cost in a day; 0 for no bound.
@@ -78,6 +83,8 @@ impl Default for ModelOptions {
             requests_per_minute: 0,
             tokens_per_minute: 0,
             memo: Duration::from_secs(30 * 24 * 3600),
+            small_change: 10,
+            large_change: 5_000,
             run_budget: 0.0,
             repository_budget: 0.0,
             outsider_budget: 0.0,

@@ -164,6 +164,20 @@ pub struct Usage {
     pub cost: Cost,
 }
 
+impl Usage {
+    /// What is left of it without a part of it.
+    #[must_use]
+    pub fn less(self, part: Self) -> Self {
+        Self {
+            calls: self.calls.saturating_sub(part.calls),
+            input: self.input.saturating_sub(part.input),
+            output: self.output.saturating_sub(part.output),
+            cached: self.cached.saturating_sub(part.cached),
+            cost: Cost(self.cost.0.saturating_sub(part.cost.0)),
+        }
+    }
+}
+
 impl std::ops::AddAssign for Usage {
     fn add_assign(&mut self, other: Self) {
         self.calls += other.calls;

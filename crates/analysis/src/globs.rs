@@ -168,6 +168,16 @@ const PROSE: &[&str] = &[
     "**/CHANGELOG*",
 ];
 
+/// In lower case. `*` stands for folders, too.
+const SENSITIVE: &[&str] = &[
+    "**/*{auth,login,signin,signup,passw,credential,session,token,secret}*",
+    "**/*{crypt,cipher,saml,jwt,permission,privilege,security,sanitiz,csrf}*",
+    "**/*{payment,billing}*",
+    "**/.github/workflows/**",
+    "**/{dockerfile,containerfile}*",
+    "**/*.tf",
+];
+
 /// Compiles globs; a pattern without a slash matches a name in any folder.
 ///
 /// # Errors
@@ -188,6 +198,13 @@ pub fn compile<S: AsRef<str>>(patterns: &[S]) -> Result<GlobSet, String> {
         set.add(Glob::new(&anywhere).map_err(|e| format!("`{pattern}`: {}", e.kind()))?);
     }
     set.build().map_err(|e| e.to_string())
+}
+
+/// Where a defect opens a door: accounts, keys, money, and what builds and deploys.
+pub fn is_sensitive(path: &str) -> bool {
+    static SET: OnceLock<GlobSet> = OnceLock::new();
+    let set = SET.get_or_init(|| compile(SENSITIVE).unwrap_or_default());
+    set.is_match(path.to_ascii_lowercase())
 }
 
 macro_rules! question {

@@ -55,6 +55,16 @@ impl Lang {
         }
     }
 
+    /// A language that stands for all whose programs call each other's functions by name.
+    pub(super) fn family(self) -> Self {
+        match self {
+            Self::Known(S::JavaScript | S::Tsx) => Self::Known(S::TypeScript),
+            Self::Known(S::Kotlin) => Self::Known(S::Java),
+            Self::Known(S::C) => Self::Known(S::Cpp),
+            other => other,
+        }
+    }
+
     /// Whether indentation says what lies in what.
     pub(super) fn is_indented(self) -> bool {
         matches!(self, Self::Known(S::Yaml | S::Python))

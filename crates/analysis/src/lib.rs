@@ -58,7 +58,7 @@ pub use finding::{
     Category, Confidence, Finding, FlowStep, Severity, Side, Source, UnknownWord,
     assign_fingerprints, quote,
 };
-pub use functions::{Surroundings, surroundings};
+pub use functions::{References, RelatedLine, Surroundings, surroundings};
 pub use language::Lang;
 pub use lines::{LineSet, Lines};
 pub use meter::while_wanted;

@@ -84,7 +84,7 @@ impl Site {
         let forges = Forges::from(Arc::new(github));
         let models = models.and_then(|options| {
             let chain = Chain::open(&options, store.clone(), &|_| None).unwrap()?;
-            Some(Models::new(Arc::new(chain), store.clone(), options.memo))
+            Some(Models::new(Arc::new(chain), store.clone(), &options))
         });
         let deps = review::ReviewDeps::new(forges, review::Limits::default()).unwrap();
         let deps = deps.with_models(models);

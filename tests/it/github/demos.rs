@@ -89,7 +89,8 @@ async fn outage_with_models(hour: Duration) {
     models.script(When::says(JUDGE), [Reply::json(json!({"rulings": []}))]);
     models.script(asked_by("logic"), [finds(&[("d/e.py", "return x")]).held()]);
     let place = Place::new().await;
-    let machine = place.machine.set("model.chain", &models.openai("m"));
+    let machine =
+        place.machine.set("model.chain", &models.openai("m")).set("model.small_change", "0");
     // Nothing comes again by itself, however slow the machine is: calls are counted.
     let machine = machine.set("worker.lease", "10m").set("queue.visibility", "10m");
     let place = Place { machine, ..place };

@@ -2,7 +2,10 @@
 
 use std::{
     collections::BTreeMap,
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use futures_util::future::try_join_all;
@@ -10,13 +13,14 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{
-    ModelDispatch, ModelUse, Models, Session,
+    ModelDispatch, ModelUse, Models, Session, Spent,
     answer::{self, Anchored, ModelAnswer},
+    elsewhere,
     guidance::Guidance,
     unit::Unit,
 };
 use crate::{
-    analysis::assign_fingerprints,
+    analysis::{References, assign_fingerprints},
     base::Result,
     model::{Account, Completed, Cost, ModelError, Progress, Request, Usage, complete},
     workflows::review::state::{AgentReport, Outcome},
@@ -47,9 +51,22 @@ pub(super) struct Findings {
     of_units: Vec<(Unit, Vec<Anchored>)>,
     unread: BTreeMap<String, String>,
     used: ModelUse,
+    /// What of it went for answers that are remembered.
+    kept: Usage,
 }
 
 impl Findings {
+    /// Of a task that has paid so much before.
+    pub(super) fn after(before: Spent) -> Self {
+        let used = ModelUse { usage: before.lost, ..ModelUse::default() };
+        Self { used, ..Self::default() }
+    }
+
+    pub(super) fn spent(&self) -> Spent {
+        let paid = self.used.usage;
+        Spent { paid, lost: paid.less(self.kept) }
+    }
+
     pub(super) fn report(self, dispatch: &ModelDispatch) -> AgentReport {
         let of_unit = |(unit, anchored): &(Unit, Vec<Anchored>)| {
             anchored.iter().filter_map(|a| a.finding(&dispatch.agent, unit)).collect::<Vec<_>>()
@@ -73,6 +90,8 @@ pub(super) struct Asking<'a> {
     pub(super) guidance: Guidance,
     /// What the change's author says of it. No answer depends on it so much that it would be asked again.
     pub(super) introduction: String,
+    /// Which lines of the change's files belong together. The same holds for them.
+    pub(super) references: Arc<References>,
     pub(super) session: Session,
     pub(super) account: Account,
 }
@@ -104,7 +123,9 @@ impl Asking<'_> {
         for (unit, known) in units.into_iter().zip(known) {
             match known {
                 Some(known) => {
+                    let before = findings.used.usage;
                     findings.used.count_known(known.usage, (&known.run, &self.account.run));
+                    findings.kept += findings.used.usage.less(before);
                     findings.used.names.insert(known.model);
                     findings.of_units.push((unit, known.findings));
                 }
@@ -121,8 +142,8 @@ impl Asking<'_> {
         findings: &mut Findings,
     ) -> Result<(), ModelError> {
         for round in 1..=ROUNDS {
-            let answered =
-                complete::<ModelAnswer>(&*self.models.model, self.request(&units)).await?;
+            let answered = complete::<ModelAnswer>(&*self.models.model, self.request(&units)).await;
+            let answered = answered.inspect_err(|error| findings.used.usage += error.usage)?;
             findings.used.usage += answered.usage;
             findings.used.names.insert(answered.model.clone());
             units = self.take(units, answered, (findings, round == ROUNDS)).await;
@@ -160,7 +181,9 @@ impl Asking<'_> {
                 let usage = Usage { calls, ..share(usage, (unit.tokens(), all)) };
                 let (model, run) = (model.clone(), self.account.run.clone());
                 let known = Remembered { findings: anchored, usage, model, run };
-                self.models.memo.remember(&self.key(&unit), &known).await;
+                if self.models.memo.remember(&self.key(&unit), &known).await {
+                    findings.kept += usage;
+                }
                 findings.of_units.push((unit, known.findings));
             } else if last {
                 let why = match incomplete {
@@ -182,6 +205,7 @@ impl Asking<'_> {
         for (number, unit) in (1..).zip(units) {
             unit.write(number, &mut prompt);
         }
+        prompt.push_str(&elsewhere::shown(&self.references, units));
         let paths: Vec<&str> = units.iter().map(|unit| unit.path.as_str()).collect();
         let (told, watch) = (AtomicUsize::new(0), self.session.progress.clone());
         let progress = move |progress: &Progress| {

@@ -14,11 +14,13 @@
 //! | `answer.rs` | what it answers, and the findings made of it |
 //! | `guidance.rs` | what the repository tells its reviewers |
 //! | `introduction.rs` | what the change's author says of it |
+//! | `elsewhere.rs` | lines of other files that belong to what is shown |
 //! | `refute.rs` | what models found, checked by another request |
 //! | `memo.rs` | answers that are used again |
 
 mod answer;
 mod asking;
+mod elsewhere;
 mod guidance;
 mod introduction;
 mod memo;
@@ -39,8 +41,10 @@ use tokio_util::sync::CancellationToken;
 
 use self::{
     asking::{Asking, Findings},
+    elsewhere::references,
     guidance::Guidance,
     memo::Memo,
+    parts::Sizes,
     unit::Unit,
 };
 pub(super) use self::{introduction::kept, refute::refute, unit::estimated_tokens};
@@ -57,7 +61,7 @@ use super::{
 use crate::{
     base::{Fault, Result, key_value::KeyValueStore},
     forge::FileChange,
-    model::{Account, FailureKind, Model, ModelError, Progress, Usage},
+    model::{Account, FailureKind, Model, ModelError, ModelOptions, Progress, Usage},
 };
 
 /// What one task may take, all its requests together. A single request is bounded by `model.timeout`.
@@ -68,18 +72,26 @@ pub const TASK_TIMEOUT: Duration = Duration::from_secs(15 * 60);
 pub struct Models {
     model: Arc<dyn Model>,
     memo: Memo,
+    sizes: Sizes,
 }
 
 impl Models {
-    /// Answers are kept in `store` for `memo`.
-    pub fn new(model: Arc<dyn Model>, store: Arc<dyn KeyValueStore>, memo: Duration) -> Self {
-        Self { model, memo: Memo::new(store, memo) }
+    /// Answers are kept in `store`.
+    pub fn new(
+        model: Arc<dyn Model>,
+        store: Arc<dyn KeyValueStore>,
+        options: &ModelOptions,
+    ) -> Self {
+        let sizes = Sizes { small: options.small_change, large: options.large_change };
+        Self { model, memo: Memo::new(store, options.memo), sizes }
     }
 
     /// Names models and prompts: a review with the same name would ask the same.
     pub fn name(&self) -> String {
         let mut hash = Sha256::new();
         hash.update(&self.model.info().name);
+        hash.update(self.sizes.small.to_le_bytes());
+        hash.update(self.sizes.large.to_le_bytes());
         prompts::all().for_each(|text| hash.update(text));
         hex::encode(&hash.finalize()[..6])
     }
@@ -91,7 +103,8 @@ impl Models {
         settings: &Settings,
         files: (&[ReviewFile], &HashMap<String, u64>),
     ) -> Vec<ModelTask> {
-        parts::plan(agents, settings, files, parts::part_tokens(self.model.info()))
+        let most = parts::part_tokens(self.model.info());
+        parts::plan(agents, settings, files, (most, self.sizes))
     }
 }
 
@@ -204,6 +217,7 @@ pub async fn run(
     let files: Vec<&FileChange> = task.files.iter().filter_map(place).map(|f| &f.change).collect();
     let units = units_of(&reader, &files, most).await?;
     let account = account(state, &session);
+    let before = models.memo.spent(&account.run, dispatch.task).await?;
     let introduction = state.introduction.as_ref().map(introduction::shown).unwrap_or_default();
     let asking = Asking {
         models,
@@ -211,15 +225,45 @@ pub async fn run(
         instructions,
         guidance,
         introduction,
+        references: references(&reader, change).await?,
         session,
         account,
     };
-    let mut findings = Findings::default();
-    let unknown = asking.recall(units, &mut findings).await?;
-    for group in groups(unknown, most) {
-        asking.ask(group, &mut findings).await?;
+    let mut findings = Findings::after(before);
+    let asked = async {
+        let unknown = asking.recall(units, &mut findings).await?;
+        for group in groups(unknown, most) {
+            asking.ask(group, &mut findings).await?;
+        }
+        Ok::<_, Unanswered>(())
+    };
+    match asked.await {
+        Ok(()) => Ok(findings.report(dispatch)),
+        Err(why) => {
+            models.memo.note_spent(&asking.account.run, dispatch.task, &findings.spent()).await;
+            Err(why)
+        }
     }
-    Ok(findings.report(dispatch))
+}
+
+/// What a task has paid that has no report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+struct Spent {
+    /// All of it.
+    paid: Usage,
+    /// What of it went for nothing that is remembered.
+    lost: Usage,
+}
+
+/// What tasks that failed have paid.
+async fn paid_in_vain(models: &Models, state: &ReviewState, run: &str) -> Result<Usage> {
+    let mut sum = Usage::default();
+    for (task, report) in &state.models {
+        if matches!(report.outcome, Outcome::Failed(_)) {
+            sum += models.memo.spent(run, *task).await?.paid;
+        }
+    }
+    Ok(sum)
 }
 
 /// The report of a task that gave up.

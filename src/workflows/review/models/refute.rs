@@ -91,6 +91,7 @@ struct ClaimRuling {
 }
 
 /// Asks about what models found and would be shown, and takes the rulings into account. What cannot be asked stays as it is.
+/// What tasks that failed have paid is in what this has used: nothing else of them reports it.
 pub(in crate::workflows::review) async fn refute(
     deps: &ReviewDeps,
     state: &ReviewState,
@@ -101,11 +102,12 @@ pub(in crate::workflows::review) async fn refute(
     let Some((models, change)) = deps.models.as_ref().zip(state.ingested.as_ref()) else {
         return Ok((Vec::new(), None));
     };
+    let usage = super::paid_in_vain(models, state, &session.run).await?;
+    let (mut ruled, mut used) = (Vec::new(), ModelUse { usage, ..ModelUse::default() });
     let claims = claims(placed, &change.settings, past);
     if claims.is_empty() {
-        return Ok((Vec::new(), None));
+        return Ok((ruled, (usage != Usage::default()).then_some(used)));
     }
-    let (mut ruled, mut used) = (Vec::new(), ModelUse::default());
     let asked = async {
         let reader = deps.open(&state.target).await?;
         for group in claims.chunks(MAX_CLAIMS) {

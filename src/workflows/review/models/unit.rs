@@ -55,8 +55,7 @@ pub(super) struct Unit {
 impl Unit {
     /// The unit of a file whose sides read so; without a base no removed line is shown.
     pub(super) fn of(file: &FileChange, head: &MaskedText, base: Option<&MaskedText>) -> Self {
-        let changed = |hunk: &Hunk| hunk.added().unwrap_or(goes_before(hunk)..=goes_before(hunk));
-        let around = surroundings(&file.path, head, &file.hunks.iter().map(changed).collect());
+        let around = surroundings(&file.path, head, &changed(file));
         let (head, base) = (Lines::new(head), base.map(|base| Lines::new(base)));
         let added: LineSet = file.added().collect();
         let mut rows = Vec::new();
@@ -180,6 +179,12 @@ impl Row {
 
 fn row(mark: Mark, number: u32, text: &str) -> Row {
     Row { mark, number, text: text.to_owned() }
+}
+
+/// The lines of the head that changed; where lines were only removed, the one behind them.
+pub(super) fn changed(file: &FileChange) -> LineSet {
+    let lines = |hunk: &Hunk| hunk.added().unwrap_or(goes_before(hunk)..=goes_before(hunk));
+    file.hunks.iter().map(lines).collect()
 }
 
 /// The line of the head that stands behind what a hunk removed.

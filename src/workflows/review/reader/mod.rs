@@ -40,7 +40,7 @@ pub use self::{
 };
 use super::own_rules::{self, OwnRule};
 use crate::{
-    analysis::{MaskedText, Ruleset, while_wanted},
+    analysis::{MaskedText, References, Ruleset, while_wanted},
     base::{Fault, Result},
     forge::{Change, Content, FileChange, Forges, Target},
 };
@@ -154,6 +154,7 @@ pub struct ChangeReader {
     batches: Mutex<HashMap<u64, Batch>>,
     chunks: Mutex<HashMap<u64, Arc<OnceCell<()>>>>,
     counts: Counts,
+    references: OnceCell<Arc<References>>,
 }
 
 /// Masked heads by path, and how many bytes their texts have.
@@ -177,6 +178,7 @@ impl ChangeReader {
             batches: Mutex::default(),
             chunks: Mutex::default(),
             counts: Counts::default(),
+            references: OnceCell::new(),
         }
     }
 
@@ -275,6 +277,17 @@ impl ChangeReader {
             while_wanted(unwanted, work)
         };
         tokio::task::spawn_blocking(work).await.ok()
+    }
+
+    /// Which lines of the change's files belong together: what `find` finds, the first time.
+    ///
+    /// # Errors
+    /// As `find`.
+    pub async fn references<F: Future<Output = Result<Arc<References>>>>(
+        &self,
+        find: impl FnOnce() -> F,
+    ) -> Result<Arc<References>> {
+        self.references.get_or_try_init(find).await.cloned()
     }
 
     async fn contents(&self, blobs: &[String]) -> Result<Vec<Content>> {

@@ -1,9 +1,9 @@
 //! What reviews cost, and what is not paid again.
 
-use fake_models::{Outcome, When};
-use serde_json::Value;
+use fake_models::{ModelServer, Outcome, Reply, When};
+use serde_json::{Value, json};
 
-use super::support::{JUDGE, Site, by_models, finds, nothing, report};
+use super::support::{JUDGE, Site, asked_by, by_models, finds, nothing, report};
 use crate::support::eventually;
 
 /// P7: tokens and cost of the review are those the server counted.
@@ -18,6 +18,48 @@ fn the_review_says_what_it_cost() {
     assert!(told["cost"].as_u64().unwrap().abs_diff(cost) <= 4, "{told}, not {cost}");
     let text = site.review_as("text").stdout;
     assert!(text.contains(&format!("models: openai::m · 4 calls, {} +", paid.input)), "{text}");
+}
+
+/// P7: what was paid for an answer that nobody could use is in the bill, and stays there when it is asked for again.
+#[tokio::test]
+async fn what_is_paid_in_vain_is_in_the_bill() {
+    let refusing = ModelServer::start().unwrap();
+    refusing.script(When::any(), [Reply::status(401)]);
+    let site = Site::new().with("worker.lease", "10m").with("queue.visibility", "10m");
+    let chain = format!("{},{}", refusing.openai("n"), site.models.openai("m"));
+    let site = site.with("model.chain", &chain);
+    let billed = |run: &str| {
+        let state =
+            site.machine.run(&["runs", "show", run, "--format", "json"]).json()["state"].take();
+        let reports = state["models"].as_object().unwrap().values().chain([&state["judgement"]]);
+        let used: Vec<&Value> = reports.map(|report| &report["model"]["usage"]).collect();
+        ["calls", "input", "output"]
+            .map(|of| used.iter().filter_map(|used| used[of].as_u64()).sum::<u64>())
+    };
+    let paid = || {
+        let paid = site.models.paid();
+        [paid.calls, paid.input, paid.output]
+    };
+    // Each is asked first whether a repair helps.
+    site.models.script(asked_by("logic"), [Reply::text("I think it is fine.")]);
+    // Read in part only: paid, and for the next model, of which there is none.
+    site.models.script(asked_by("security"), [nothing().claiming(200, 20)]);
+    let input = json!({"repo": site.repo.path(), "base": "HEAD~1", "head": "HEAD"});
+    let job = json!({"workflow": "review", "input": input}).to_string();
+    let job = site.machine.text("job.json", job);
+    assert_eq!(site.machine.run(&["enqueue", &job]).code, Some(0));
+    site.machine.serve_all().await;
+    let letters = site.machine.run(&["dlq", "list", "--format", "json"]).json();
+    let letter = &letters[0];
+    let run = letter["run"].as_str().unwrap();
+    assert_eq!(paid()[0], 5, "two of logic");
+    assert_eq!(billed(run), paid());
+    site.models.script(asked_by("logic"), [nothing()]);
+    site.models.script(asked_by("security"), [nothing()]);
+    assert_eq!(site.machine.run(&["dlq", "replay", letter["id"].as_str().unwrap()]).code, Some(0));
+    site.machine.serve_all().await;
+    assert_eq!(paid()[0], 7);
+    assert_eq!(billed(run), paid());
 }
 
 /// P3, N1: asked again, afresh or after another commit, only what changed is paid; findings on the rest are there again, on the

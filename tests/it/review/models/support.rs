@@ -126,6 +126,7 @@ impl Site {
         let machine = Machine::new()
             .set("model.chain", &chain)
             .set("model.retries", "1ms,2ms,4ms")
+            .set("model.small_change", "0")
             .set("model.prices", "openai::m = 3 / 15 / 0.30");
         Self { repo, models, machine }
     }
