@@ -6,7 +6,7 @@ use fake_models::{ModelServer, Reply, When};
 use serde_json::{Value, json};
 
 use super::support::{JUDGE, Site, answer, asked_by, by_models, finding, finds, report};
-use crate::support::Machine;
+use crate::support::{Machine, eventually};
 
 /// The suite that ships with the project.
 fn suite() -> String {
@@ -117,10 +117,13 @@ async fn a_fork_asks_only_the_judge() {
     let judged = history.as_array().unwrap().iter().find(|row| row["node"] == "judge").unwrap();
     let last = (judged["step"].as_u64().unwrap() - 1).to_string();
     let fork = site.machine.run(&["runs", "fork", &run, "--from", &last]).stdout.trim().to_owned();
-    site.machine.serve_all().await;
     let shown = |run: &str| site.machine.run(&["runs", "show", run, "--format", "json"]).json();
-    let forked = shown(&fork);
-    assert_eq!(forked["status"], "completed", "{forked:#}");
+    // Not until the queue is empty: a sweep may have taken the run, and its message waits for the lease.
+    let mut worker = site.machine.serve().await;
+    let completed = async || Some(shown(&fork)).filter(|run| run["status"] == "completed");
+    let forked = eventually("the fork is judged", completed).await;
+    worker.terminate();
+    assert_eq!(worker.ends().await.code(), Some(0));
     assert_eq!(forked["state"]["judgement"]["findings"], json!([]));
     assert_eq!(forked["state"]["judgement"]["left_out"]["refuted"], 1);
     let calls = site.models.calls();

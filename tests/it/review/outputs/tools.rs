@@ -405,3 +405,17 @@ fn a_job_brings_no_findings() {
     assert_eq!(done.code, Some(2), "{done:?}");
     assert!(done.stderr.contains("a job takes no findings of other tools"), "{}", done.stderr);
 }
+
+/// A log may come by a pipe.
+#[test]
+fn a_log_may_be_standard_input() {
+    let (machine, repo) = (Machine::new(), changed());
+    let log = acme(json!([result("AC1", "The count is never used.", "a.py", 5)]));
+    let file = machine.text("tool.sarif", log.to_string());
+    let path = repo.path().display().to_string();
+    let args = ["review", "HEAD^!", "--repo", &path, "--format", "json", "--sarif", "-"];
+    let mut command = machine.command(&args);
+    command.stdin(File::open(file).unwrap());
+    let found = of_tools(&Machine::finish(command).json());
+    assert_eq!(found.len(), 1, "{found:#?}");
+}
