@@ -77,6 +77,8 @@ pub struct App {
     pub github: Option<GitHub>,
     /// The language models, if any are configured.
     pub model: Option<Arc<dyn Model>>,
+    /// The tools that reviews run, if any are configured.
+    pub tools: Option<review::Tools>,
     files: Files,
 }
 
@@ -144,12 +146,15 @@ impl App {
         let github = github(&settings, key_values.clone())?;
         let forges = forges(github.clone(), allowed);
         let model = model(&settings, key_values.clone())?;
-        let workflows = workflows(&settings, &forges, model.as_ref(), &key_values);
+        let tools = review::Tools::new(&settings.workflows.review.tools);
+        let tools = tools.map_err(|why| AppError::new("workflows.review.tools", why))?;
+        let beside = (model.as_ref(), tools.clone());
+        let workflows = workflows(&settings, &forges, beside, &key_values);
         let workflows = workflows.map_err(|fault| AppError::new("workflows", fault))?;
         let runs = Runs::new(runtime, workflows, Arc::new(QueueNotifier::new(queue.clone())))
             .with_key_values(key_values.clone())
             .with_event_retention(settings.store.event_retention);
-        Ok(Self { settings, runs, key_values, queue, forges, github, model, files })
+        Ok(Self { settings, runs, key_values, queue, forges, github, model, tools, files })
     }
 
     /// A worker on these parts.
@@ -325,7 +330,7 @@ fn model(
 fn workflows(
     settings: &Settings,
     forges: &Forges,
-    model: Option<&Arc<dyn Model>>,
+    (model, tools): (Option<&Arc<dyn Model>>, Option<review::Tools>),
     key_values: &Arc<dyn KeyValueStore>,
 ) -> Result<Registry, Fault> {
     let broken = |error: crate::graph::GraphError| Fault::permanent(error.to_string());
@@ -333,7 +338,8 @@ fn workflows(
         review::models::Models::new(model.clone(), key_values.clone(), &settings.model)
     };
     let review = review::ReviewDeps::new(forges.clone(), review::Limits::default())?;
-    let review = Bound::<review::Review>::new(review.with_models(model.map(asked)));
+    let review = review.with_models(model.map(asked)).with_tools(tools);
+    let review = Bound::<review::Review>::new(review);
     let (clock, model) = (Clock::system(), model.cloned());
     let delivery = DeliveryDeps { model: model.clone() };
     let agents = AgentRegistry::built_in(model.as_ref());

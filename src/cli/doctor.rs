@@ -47,6 +47,7 @@ pub(super) async fn main(args: &Args, settings: Settings) -> Result<(), CliError
             checks.push(Check::of("store", store(&app).await));
             checks.extend(queue(&app).await);
             checks.extend(github(&app).await);
+            checks.extend(tools(&app).await);
             let names: Vec<_> = app.runs.workflow_names().collect();
             checks.push(Check::of("workflows", Ok(names.join(", "))));
             app.close().await;
@@ -105,6 +106,13 @@ async fn github(app: &App) -> Vec<Check> {
         }
         Err(fault) => vec![Check::of("github", Err(fault.to_string()))],
     }
+}
+
+/// Whether the tools that reviews run are there; nothing where none is configured.
+async fn tools(app: &App) -> Vec<Check> {
+    let Some(tools) = &app.tools else { return Vec::new() };
+    let found = tools.check().await.into_iter();
+    found.map(|(name, found)| Check::of(format!("tools.{name}"), found)).collect()
 }
 
 /// Everything the queue needs, one row each, and how much is on it.

@@ -16,6 +16,13 @@ pub(super) fn bad_value(error: figment::Error) -> ConfigError {
             let wanted: Vec<_> = wanted.iter().map(|word| format!("`{word}`")).collect();
             format!("expected {}, found `{found}`", wanted.join(" or "))
         }
+        Kind::UnknownField(found, known) => {
+            let near = known.iter().find(|name| strsim::damerau_levenshtein(name, found) <= 2);
+            match near {
+                Some(near) => format!("unknown name `{found}`; did you mean `{near}`?"),
+                None => format!("unknown name `{found}`; there are {}", known.join(", ")),
+            }
+        }
         other => other.to_string(),
     };
     if let Some(example) = example(&key).filter(|_| !why.starts_with("expected `")) {

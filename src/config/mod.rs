@@ -181,6 +181,10 @@ impl Settings {
         for folder in &mut self.forge.local.allow {
             *folder = around.cwd.join(&*folder);
         }
+        let tools = self.workflows.review.tools.iter_mut();
+        for rules in tools.filter_map(|tool| tool.rules.as_mut()) {
+            *rules = around.cwd.join(&*rules);
+        }
         let amqp = &mut self.queue.amqp;
         let files = [
             &mut self.github.private_key_path,
@@ -206,6 +210,9 @@ impl Settings {
         }
         if let Some((name, why)) = self.store.fault() {
             return Err(self.bad(&format!("store.{name}"), &why));
+        }
+        if let Some((name, why)) = self.workflows.review.fault() {
+            return Err(self.bad(&format!("workflows.review.{name}"), &why));
         }
         if let Some((name, why)) = self.workflows.writing.fault() {
             return Err(self.bad(&format!("workflows.writing.{name}"), why));

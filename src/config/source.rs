@@ -15,6 +15,9 @@ use super::{
 /// The file looked for in the working directory.
 const FILE_NAME: &str = "verdict.toml";
 
+/// What is not taken from a file that nobody named.
+const TOOLS: &str = "workflows.review.tools";
+
 /// The settings file's layer; `None` when nobody named one and there is none. What is wrong in it is
 /// added to `wrong`.
 pub(super) fn file(
@@ -24,7 +27,17 @@ pub(super) fn file(
 ) -> Option<Layer> {
     let path = cwd.join(explicit.unwrap_or(Path::new(FILE_NAME)));
     match fs::read_to_string(&path) {
-        Ok(text) => Some(Layer::toml(&path.display().to_string(), &text, wrong)),
+        Ok(text) => {
+            let source_name = path.display().to_string();
+            let mut layer = Layer::toml(&source_name, &text, wrong);
+            if explicit.is_none() && layer.remove(TOOLS) {
+                let why = "names programs to run, which a file counts for only when --config names it: \
+                           the one in the working directory may be part of somebody's change";
+                let (key, why) = (TOOLS.to_owned(), why.to_owned());
+                wrong.push(ConfigError::BadValue { key, source_name, why });
+            }
+            Some(layer)
+        }
         Err(error) if explicit.is_none() && error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => {
             wrong.push(unreadable(path, String::new(), &error));

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::{
     GITHUB, Review, ReviewDeps, ReviewInput, ReviewStart, RuleInfo,
     agents::AGENTS,
-    models::{self, Models},
+    models,
     overrides::Overrides,
     settings::{self, Settings},
     tools::ToolReport,
@@ -29,8 +29,7 @@ pub(super) async fn admit(deps: &ReviewDeps, event: &Event) -> Result<Admission<
                 return Err(Fault::permanent(why));
             }
             let resolved = input.resolve(&deps.forges).await?;
-            let models = deps.models.as_ref().map(Models::name);
-            let key = input.key(&resolved.target, models.as_deref());
+            let key = input.key(&resolved.target, &deps.names());
             let agents: Vec<&str> = AGENTS.iter().map(|agent| agent.id()).collect();
             input.settings.check(&agents).map_err(Fault::permanent)?;
             return Ok(start(key, resolved, false, (input.settings, input.tools)));

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{
     models::Models,
     reader::{ChangeReader, Limits, Readers},
+    tools::Tools,
 };
 use crate::{
     base::Result,
@@ -20,6 +21,8 @@ pub struct ReviewDeps {
     pub limits: Limits,
     /// What agents ask beside their analysis, where one is configured.
     pub models: Option<Models>,
+    /// What is run on a change beside them.
+    pub tools: Option<Tools>,
     readers: Readers,
 }
 
@@ -30,7 +33,7 @@ impl ReviewDeps {
     /// None at present: rules are compiled when a text first needs them.
     pub fn new(forges: impl Into<Forges>, limits: Limits) -> Result<Self> {
         let readers = Readers::new(limits.clone());
-        Ok(Self { forges: forges.into(), readers, limits, models: None })
+        Ok(Self { forges: forges.into(), readers, limits, models: None, tools: None })
     }
 
     /// The same, asking these models.
@@ -38,6 +41,19 @@ impl ReviewDeps {
     pub fn with_models(mut self, models: Option<Models>) -> Self {
         self.models = models;
         self
+    }
+
+    /// The same, running these tools.
+    #[must_use]
+    pub fn with_tools(mut self, tools: Option<Tools>) -> Self {
+        self.tools = tools;
+        self
+    }
+
+    /// Names what is asked and run beside the analysis: the same names, the same review.
+    pub(super) fn names(&self) -> Vec<String> {
+        let models = self.models.as_ref().map(Models::name);
+        models.into_iter().chain(self.tools.as_ref().map(Tools::name)).collect()
     }
 
     /// The reader of a change, the same for everybody who asks in this process.

@@ -61,7 +61,8 @@ pub async fn ingest(
         None => Vec::new(),
     };
     let tools = placing.uses();
-    Ok(Ingested { settings, rules, files, findings, tools, plan, models })
+    let tool_tasks = deps.tools.as_ref().map(|tools| tools.plan(&files)).unwrap_or_default();
+    Ok(Ingested { settings, rules, files, findings, tools, plan, models, tool_tasks })
 }
 
 /// Reads and masks every text once: marks those not worth analysing, and finds what can be said

@@ -115,13 +115,13 @@ impl ReviewInput {
     }
 
     /// The run's key: the same commits with the same overrides and the same findings of other tools
-    /// are the same review, unless asked afresh. On this machine, by the same analysers, and the models of this name.
-    pub fn key(&self, target: &Target, models: Option<&str>) -> String {
+    /// are the same review, unless asked afresh. On this machine, by the same analysers, and the models and tools of these names.
+    pub fn key(&self, target: &Target, names: &[String]) -> String {
         let mut key = target.key();
         if target.forge == LOCAL {
             // Nothing publishes it: a newer binary may say more about the same commits.
             key = format!("{key}@{}", analysis::VERSION);
-            key.extend(models.into_iter().flat_map(|models| ["+", models]));
+            key.extend(names.iter().flat_map(|name| ["+", name]));
         }
         if !self.settings.is_empty() {
             key = format!("{key}+{}", self.settings.digest());

@@ -175,21 +175,23 @@ pub fn judge<'r>(
 ) -> Judgement {
     let mut missing = Vec::new();
     let mut unanchored = 0;
+    let mut uses = Vec::from_iter(&change.tools);
     for report in reports {
+        uses.extend(report.tool.iter().flat_map(|run| &run.uses));
         unanchored += report.model.as_ref().map_or(0, |used| used.unanchored);
         if let Outcome::Failed(why) = &report.outcome {
             missing.push(format!("{}: {why}", task(change, report)));
         }
         missing.extend(report.unread.iter().map(|(path, why)| format!("{path}: {why}")));
     }
-    for tool in &change.tools {
+    for tool in &uses {
         missing.extend(tool.missing.iter().map(|why| format!("{}: {why}", tool.name)));
     }
     missing.sort_unstable();
     missing.dedup();
     let (findings, mut left_out) = select(placed, &change.settings, past);
     left_out.unanchored += unanchored;
-    left_out.outside = change.tools.iter().map(|t| t.results.saturating_sub(t.placed)).sum();
+    left_out.outside = uses.iter().map(|t| t.results.saturating_sub(t.placed)).sum();
     let verdict = if !missing.is_empty() {
         Verdict::Incomplete
     } else if findings.iter().any(|f| f.severity >= Severity::High) {

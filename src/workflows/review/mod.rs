@@ -1,4 +1,5 @@
-//! The review workflow: ingest → style, security, logic, pattern side by side, and what models say for each → judge → publish.
+//! The review workflow: ingest → style, security, logic, pattern side by side, what models say for each, and tools → judge →
+//! publish.
 //!
 //! What it promises: every changed path is accounted for, per agent: done, skipped with the reason,
 //! or failed; no secret is stored, logged or shown; nothing of the change is executed, and no
@@ -22,7 +23,7 @@
 //! | `suggestions.rs` | which suggestions may be made |
 //! | `past.rs` | what earlier reviews mean for this one |
 //! | `models/` | what agents ask language models, where one is configured |
-//! | `tools/` | what other tools found, read from their logs |
+//! | `tools/` | what other tools found: read from their logs, or run by the worker |
 //! | `sided.rs` | what agents say about the change as a whole |
 //! | `lock_files.rs` | lock files against their manifests, whichever of them changed |
 //! | `score.rs` | how well a review found what was to be found |
@@ -84,7 +85,7 @@ pub use self::{
         AgentReport, Ingested, Outcome, ReportKey, ReviewFile, ReviewStart, ReviewState,
         ReviewUpdate,
     },
-    tools::ToolReport,
+    tools::{ReviewOptions, ToolDispatch, ToolOptions, ToolReport, ToolRun, ToolTask, Tools},
     triggers::Triggers,
 };
 use super::{Admission, Event, Workflow};
@@ -107,6 +108,9 @@ const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 /// The node of the tasks for models.
 const MODELS: &str = "models";
 
+/// The node of the tasks for tools.
+const TOOLS: &str = "tools";
+
 type Ctx = Context<ReviewState, ReviewDeps>;
 
 /// The review workflow.
@@ -116,8 +120,8 @@ pub struct Review;
 #[async_trait]
 impl Workflow for Review {
     const NAME: &'static str = "review";
-    const VERSION: u32 = 3;
-    const CONTINUES: &'static [u32] = &[2, 1];
+    const VERSION: u32 = 4;
+    const CONTINUES: &'static [u32] = &[3, 2, 1];
     const EVENTS: &'static [&'static str] = &[
         "pull_request",
         "issue_comment",
@@ -213,9 +217,10 @@ pub fn graph(
     graph.branch("publish", ["conclude", END], |state| {
         if state.refusal().is_some() { "conclude" } else { END }
     });
-    let targets = agents.iter().map(|agent| agent.id()).chain([MODELS]);
+    let targets = agents.iter().map(|agent| agent.id()).chain([MODELS, TOOLS]);
     graph.fan_out("ingest", targets, |state| tasks(agents, state));
     add_models(&mut graph);
+    add_tools(&mut graph);
     for agent in agents {
         add_agent(&mut graph, *agent);
     }
@@ -239,7 +244,27 @@ fn tasks(agents: &[&dyn Agent], state: &ReviewState) -> Vec<Dispatch> {
     let of_models = models.map(|(task, asked)| {
         Dispatch::with(MODELS, &ModelDispatch { task, agent: asked.agent.clone() })
     });
-    agents.iter().flat_map(of_agent).chain(of_models).collect()
+    let tools = state.ingested.iter().flat_map(|change| (0..).zip(&change.tool_tasks));
+    let of_tools = tools
+        .map(|(task, run)| Dispatch::with(TOOLS, &ToolDispatch { task, tool: run.tool.clone() }));
+    agents.iter().flat_map(of_agent).chain(of_models).chain(of_tools).collect()
+}
+
+/// The node of all tasks for tools: one that fails leaves everything else as it is.
+fn add_tools(graph: &mut GraphBuilder<ReviewState, ReviewDeps>) {
+    let node = graph.node(TOOLS, |ctx: Ctx| async move {
+        let report = tools::run(ctx.deps(), ctx.state(), &ctx.input()?).await?;
+        ctx.progress("findings", &report.findings.len());
+        Ok::<_, NodeError>(ReviewUpdate::Tool(report))
+    });
+    // What took too long once will again.
+    node.retry(RetryPolicy { timeouts: false, ..RetryPolicy::default() });
+    node.on_task_error_continue(|task, fault| {
+        let dispatch = task.input.as_ref().and_then(|raw| serde_json::from_str(raw.get()).ok());
+        let unknown = || ToolDispatch { task: u32::MAX, tool: TOOLS.to_owned() };
+        ReviewUpdate::Tool(tools::gave_up(&dispatch.unwrap_or_else(unknown), fault))
+    });
+    graph.edge(TOOLS, "judge");
 }
 
 /// The node of all tasks for models: one that fails leaves the others, and the analysis, as they are.

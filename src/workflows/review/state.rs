@@ -4,8 +4,9 @@
 //! a text reads it by object id and masks it anew ([`super::reader`] does both), so neither the
 //! store nor a log can hold a secret, and the state stays small however large the change is.
 //!
-//! Version 3 of the workflow. Runs of version 2 load, too: they have no tasks for models. So do those of version 1: their change
-//! has no plan, since each agent had one task, and names its two commits once more.
+//! Version 4 of the workflow. Runs of older ones load, too: those of version 3 have no tasks for tools, those of version 2 none for
+//! models either, and in those of version 1 the change has no plan, since each agent had one task, and names its two commits once
+//! more.
 
 use std::{collections::BTreeMap, fmt, str::FromStr, time::Duration};
 
@@ -18,7 +19,7 @@ use super::{
     own_rules::OwnRule,
     plan::Plan,
     settings::Settings,
-    tools::{ToolReport, ToolUse},
+    tools::{ToolReport, ToolRun, ToolTask, ToolUse},
 };
 use crate::{
     analysis::Finding,
@@ -70,6 +71,9 @@ pub struct ReviewState {
     /// What each task for models reported, by its number.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub models: BTreeMap<u32, AgentReport>,
+    /// What each task for a tool reported, by its number.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tool_runs: BTreeMap<u32, AgentReport>,
     /// What the judge decided; absent before.
     pub judgement: Option<Judgement>,
     /// Where it went; absent before.
@@ -129,6 +133,8 @@ pub enum ReviewUpdate {
     Agent(AgentReport),
     /// From a task for models; its chunk is the task's number.
     Model(AgentReport),
+    /// From a task for a tool; its chunk is the task's number.
+    Tool(AgentReport),
     /// From `judge`.
     Judged(Judgement),
     /// From `publish`.
@@ -157,6 +163,9 @@ pub struct Ingested {
     /// What agents ask models about, a task each; none without a model.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<ModelTask>,
+    /// The tools that are run on it, a task each; none unless the worker's settings name some.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tool_tasks: Vec<ToolTask>,
 }
 
 /// A changed path and whether it will be read.
@@ -217,6 +226,9 @@ pub struct AgentReport {
     /// What models did for it; absent in a report of the analysis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelUse>,
+    /// What became of a tool; absent unless it is the report of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<ToolRun>,
 }
 
 impl AgentReport {
@@ -232,6 +244,7 @@ impl AgentReport {
             left_out: BTreeMap::new(),
             notes: BTreeMap::new(),
             model: None,
+            tool: None,
         }
     }
 }
@@ -252,7 +265,7 @@ fn is_zero<N: PartialEq + Default>(number: &N) -> bool {
     *number == N::default()
 }
 
-/// How long after a review that models left incomplete they are asked again, the first time and later.
+/// How long after a review that models or tools left incomplete they are asked again, the first time and later.
 const REVISITS: [Duration; 4] = [
     Duration::from_secs(300),
     Duration::from_secs(1_800),
@@ -263,7 +276,14 @@ const REVISITS: [Duration; 4] = [
 impl ReviewState {
     /// What every task reported.
     pub fn reports(&self) -> impl Iterator<Item = &AgentReport> {
-        self.agents.values().chain(self.models.values())
+        self.agents.values().chain(self.models.values()).chain(self.tool_runs.values())
+    }
+
+    /// The tools whose findings it has, and what became of their results.
+    pub fn tool_uses(&self) -> impl Iterator<Item = &ToolUse> {
+        let brought = self.ingested.iter().flat_map(|change| &change.tools);
+        let runs = self.tool_runs.values().filter_map(|report| report.tool.as_ref());
+        brought.chain(runs.flat_map(|run| &run.uses))
     }
 
     /// Whether a model failed in a way that asking again later cannot cure, and how.
@@ -290,6 +310,7 @@ impl State for ReviewState {
             ingested: None,
             agents: BTreeMap::new(),
             models: BTreeMap::new(),
+            tool_runs: BTreeMap::new(),
             judgement: None,
             published: None,
         }
@@ -301,7 +322,9 @@ impl State for ReviewState {
             _ if self.ingested.is_none() => {
                 Err(Invalid::new("ingested", "the change, before anything else"))
             }
-            ReviewUpdate::Agent(report) | ReviewUpdate::Model(report) => check_findings(report),
+            ReviewUpdate::Agent(report)
+            | ReviewUpdate::Model(report)
+            | ReviewUpdate::Tool(report) => check_findings(report),
             ReviewUpdate::Published(_) if self.judgement.is_none() => {
                 Err(Invalid::new("judgement", "a judgement, before it is published"))
             }
@@ -319,16 +342,22 @@ impl State for ReviewState {
             ReviewUpdate::Model(report) => {
                 self.models.insert(report.chunk, report);
             }
+            ReviewUpdate::Tool(report) => {
+                self.tool_runs.insert(report.chunk, report);
+            }
             ReviewUpdate::Judged(judgement) => self.judgement = Some(judgement),
             ReviewUpdate::Published(published) => self.published = Some(published),
         }
     }
 
-    /// What models did not answer they are asked again.
+    /// What models did not answer they are asked again, and tools that may do better later are run again.
     fn revisit(&self, times: u32) -> Option<Duration> {
         let failed = |report: &AgentReport| matches!(report.outcome, Outcome::Failed(_));
         let times = usize::try_from(times).ok()?;
-        REVISITS.get(times).copied().filter(|_| self.models.values().any(failed))
+        let curable =
+            |report: &&AgentReport| report.tool.as_ref().is_some_and(|run| !run.permanent);
+        let mut left = self.models.values().chain(self.tool_runs.values().filter(curable));
+        REVISITS.get(times).copied().filter(|_| left.any(failed))
     }
 }
 

@@ -18,3 +18,4 @@ mod rules_cli;
 mod secrets;
 mod sides;
 pub mod support;
+mod tool_runs;

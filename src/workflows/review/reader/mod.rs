@@ -290,6 +290,14 @@ impl ChangeReader {
         self.references.get_or_try_init(find).await.cloned()
     }
 
+    /// The head sides of `files` as they are, for the folder of a tool. Whatever else leaves here is masked.
+    ///
+    /// # Errors
+    /// When the forge does not answer.
+    pub(super) async fn unmasked(&self, files: &[&FileChange]) -> Result<Vec<Content>> {
+        self.contents(&files.iter().map(|file| file.head.blob.clone()).collect::<Vec<_>>()).await
+    }
+
     async fn contents(&self, blobs: &[String]) -> Result<Vec<Content>> {
         let closed = |_| Fault::transient("shutting down");
         let _turn = self.requests.acquire().await.map_err(closed)?;

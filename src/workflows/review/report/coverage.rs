@@ -33,7 +33,7 @@ pub struct Coverage {
     pub reason: Option<String>,
     /// Lines the change touches.
     pub lines: u64,
-    /// By agent.
+    /// By agent, and by tool that the worker was to run on it.
     pub agents: BTreeMap<String, Checked>,
 }
 
@@ -63,6 +63,11 @@ fn of_file(state: &ReviewState, change: &Ingested, (at, file): (usize, &ReviewFi
     let worst = agents.values().filter(|l| **l == Checked::Failed).max();
     let best = agents.values().min();
     let status = worst.or(best).copied().unwrap_or(Checked::Skipped);
+    for (tool, why) in of_tools(state, change, (at, path)) {
+        let checked = if why.is_some() { Checked::Failed } else { Checked::Done };
+        notes.extend(why);
+        agents.insert(tool.to_owned(), checked);
+    }
     let reason = reason.or_else(|| note(notes, left_out));
     Coverage { path: path.clone(), status, reason, lines: file.touched(), agents }
 }
@@ -110,6 +115,27 @@ fn of_models(
         }
     }
     (Checked::Done, None)
+}
+
+/// The tools that were to be run on a file, each with what went wrong. They do not decide whether the
+/// file was reviewed.
+fn of_tools<'s>(
+    state: &'s ReviewState,
+    change: &'s Ingested,
+    (at, path): (usize, &str),
+) -> impl Iterator<Item = (&'s str, Option<String>)> {
+    let at = u32::try_from(at).unwrap_or(u32::MAX);
+    let tasks = (0..).zip(&change.tool_tasks).filter(move |(_, task)| task.files.contains(&at));
+    tasks.map(move |(number, task)| {
+        let why = match state.tool_runs.get(&number) {
+            None => Some(format!("{} did not run", task.tool)),
+            Some(AgentReport { outcome: Outcome::Failed(why), .. }) => {
+                Some(format!("{}: {why}", task.tool))
+            }
+            Some(report) => report.unread.get(path).cloned(),
+        };
+        (&*task.tool, why)
+    })
 }
 
 fn of_agent(

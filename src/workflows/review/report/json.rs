@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Coverage, ReportContext, coverage, findings, models, tools, verdict};
+use super::{Coverage, ReportContext, coverage, findings, models, verdict};
 use crate::{
     analysis::{Confidence, Finding, FlowStep, Severity, Side, Source},
     workflows::review::{judge::LeftOut, models::ModelUse, state::ReviewState, tools::ToolUse},
@@ -19,8 +19,8 @@ struct Report<'a> {
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     missing: &'a [String],
     coverage: Vec<Coverage>,
-    #[serde(skip_serializing_if = "<[ToolUse]>::is_empty")]
-    tools: &'a [ToolUse],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<&'a ToolUse>,
     #[serde(skip_serializing_if = "Option::is_none")]
     models: Option<ModelUse>,
     timings: &'a std::collections::BTreeMap<String, f64>,
@@ -58,7 +58,7 @@ pub fn json(state: &ReviewState, about: &ReportContext) -> String {
         left_out: judgement.map(|j| j.left_out).unwrap_or_default(),
         missing: judgement.map_or(&[], |j| &j.missing),
         coverage: coverage(state),
-        tools: tools(state),
+        tools: state.tool_uses().collect(),
         models: models(state),
         timings: &about.timings,
     };

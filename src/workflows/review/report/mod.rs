@@ -41,7 +41,7 @@ pub use text::text;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{models::ModelUse, state::ReviewState, tools::ToolUse};
+use super::{models::ModelUse, state::ReviewState};
 use crate::{
     analysis::{Finding, Severity},
     base::{Fault, Result, Timestamp},
@@ -312,21 +312,18 @@ fn models_words(state: &ReviewState) -> Option<String> {
     Some(words)
 }
 
-/// The tools whose logs were brought into the review.
-fn tools(state: &ReviewState) -> &[ToolUse] {
-    state.ingested.as_ref().map_or(&[], |change| &change.tools)
-}
-
-/// The same in words.
+/// The tools whose findings the review has, in words.
 fn tools_words(state: &ReviewState) -> Option<String> {
-    let words = tools(state).iter().map(|tool| {
+    let words = state.tool_uses().map(|tool| {
         let version = tool.version.iter().map(|version| format!(" {version}")).collect::<String>();
         let let_pass = match tool.suppressed {
             0 => String::new(),
             count => format!(" and {count} it was told to let pass"),
         };
         let results = counted(tool.results, "result", "results");
-        format!("{}{version}, {} of {results} on changed lines{let_pass}", tool.name, tool.placed)
+        let network = if tool.networked { ", not cut off from the network" } else { "" };
+        let (name, placed) = (&tool.name, tool.placed);
+        format!("{name}{version}, {placed} of {results} on changed lines{let_pass}{network}")
     });
     let words: Vec<String> = words.collect();
     (!words.is_empty()).then(|| format!("tools: {}", words.join("; ")))

@@ -1,11 +1,12 @@
-//! What other tools found, brought into a review of a repository on this machine as the findings of one
-//! more source.
+//! What other tools found, as the findings of one more source: brought into a review of a repository on
+//! this machine, or run by the worker on any change.
 //!
 //! Reading a log finds the repository's paths for the log's, our words for its words, masks secrets, and
 //! keeps what is about changed files: that is part of what the run starts from. Ingest places it on
 //! changed lines, and the judge weighs it with everything else that was found.
 //!
-//! What it never does: start a tool, open what a log names, or keep a text that was not masked.
+//! What it never does: open what a log names, keep a text that was not masked, or start anything but the
+//! tools of the worker's own settings.
 //!
 //! | file | is |
 //! |---|---|
@@ -14,12 +15,23 @@
 //! | `finding.rs` | a result as a finding |
 //! | `place.rs` | findings on changed lines |
 //! | `harm.rs` | which findings are about the same harm, and as one |
+//! | `options.rs`, `presets.rs` | the tools of the worker's settings |
+//! | `runner.rs` | one of them on a change |
+//! | `checkout.rs` | the folder that it runs in |
+//! | `process.rs` | its process |
+//! | `shellcheck.rs` | ShellCheck's own log as SARIF |
 
+mod checkout;
 mod finding;
 mod harm;
 mod log;
+mod options;
 mod paths;
 mod place;
+mod presets;
+mod process;
+mod runner;
+mod shellcheck;
 
 use std::{collections::HashMap, path::Path};
 
@@ -33,6 +45,10 @@ use self::{
 pub(super) use self::{
     harm::{merge_into, same_harm},
     place::Placing,
+};
+pub use self::{
+    options::{ReviewOptions, ToolOptions},
+    runner::{ToolDispatch, ToolRun, ToolTask, Tools, gave_up, run},
 };
 use crate::analysis::Finding;
 
@@ -75,6 +91,9 @@ pub struct ToolUse {
     /// Why its results are not all that there is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
+    /// Whether the worker ran it where it could reach a network.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub networked: bool,
 }
 
 /// A text is no log that can be read.
