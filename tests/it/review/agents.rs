@@ -272,6 +272,7 @@ fn of_version(fixture: &str) -> (Value, Value) {
 fn reviews_of_older_versions_load() {
     loads(include_str!("../../fixtures/review-run-1.json"));
     loads(include_str!("../../fixtures/review-run-2.json"));
+    loads(include_str!("../../fixtures/review-run-3.json"));
 }
 
 fn loads(fixture: &str) {

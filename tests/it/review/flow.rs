@@ -418,8 +418,8 @@ async fn the_workflow_survives_everything() {
         input: target,
     };
     assert!(checks.survives_every_crash().await.unwrap() >= 10);
-    assert_eq!(checks.every_node_may_run_twice().await.unwrap(), 9);
-    assert_eq!(checks.every_node_may_fail().await.unwrap(), 9);
+    assert_eq!(checks.every_node_may_run_twice().await.unwrap(), 10);
+    assert_eq!(checks.every_node_may_fail().await.unwrap(), 10);
 }
 
 /// What a job's input comes to: ends that no longer move, and a key made of them.

@@ -6,13 +6,27 @@ use std::{
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::Command,
+    sync::{Arc, OnceLock},
     time::{Duration, SystemTime},
 };
 
 use serde_json::{Value, json};
-use verdict::config::{ConfigError, Settings};
+use verdict::{
+    base::Clock,
+    checkpoint::Memory,
+    config::{ConfigError, Settings},
+    forge::Target,
+    graph::testing::Checks,
+    workflows::{
+        Workflow,
+        review::{Limits, Review, ToolOptions, Tools},
+    },
+};
 
-use super::{outputs::reviewed, support::Repo};
+use super::{
+    outputs::reviewed,
+    support::{Repo, deps},
+};
 use crate::support::{Machine, eventually};
 
 const TOKEN: &str = "ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8";
@@ -205,14 +219,15 @@ fn a_tool_that_fails_is_named() {
     let (machine, repo) = (Machine::new(), changed());
     let script = |name: &str, text: &str| program(&machine, name, text);
     let tool = |name: &str, command: String| json!({ "name": name, "command": [command], "files": ["*.py"] });
-    let password = format!("echo 'bad option {TOKEN}' >&2; exit 3");
+    let bad_option = format!("echo 'bad option {TOKEN}' >&2; exit 3");
+    let bad_file = format!("{NOTHING}\necho 'bad file' >&2; exit 2");
     let tools = json!([
         tool("absent", "acme-that-is-not-there".to_owned()),
-        tool("broken", script("broken", &password)),
+        tool("broken", script("broken", &bad_option)),
         tool("flood", script("flood", "yes | head -c 70000000")),
         tool("mute", script("mute", "exit 0")),
         tool("empty", script("empty", r#"echo '{"version":"2.1.0","runs":[]}'"#)),
-        { "preset": "ruff", "command": [script("ruff", &format!("{NOTHING}\necho 'bad file' >&2; exit 2"))] },
+        { "preset": "ruff", "command": [script("ruff", &bad_file)] },
     ]);
     let machine = with_tools(machine, tools);
     let review = json_of(&machine, &repo);
@@ -331,6 +346,30 @@ fn presets_know_their_tools() {
         let file = machine.folder().join(format!("{name}.arguments"));
         assert_eq!(lines(&file), [arguments], "{name}");
     }
+}
+
+static FIXED: OnceLock<Target> = OnceLock::new();
+
+/// A review with tools survives a crash after every record with the same final state.
+#[tokio::test]
+async fn a_review_with_tools_survives_crashes() {
+    let (machine, repo) = (Machine::new(), changed());
+    let lint = program(&machine, "lint", &format!("WORDS='Lists are slow'\n{LINTER}"));
+    let tool = |name: &str, command: &str| ToolOptions {
+        name: Some(name.to_owned()),
+        command: vec![command.to_owned(), "{files}".to_owned()],
+        files: vec!["*.py".to_owned()],
+        ..ToolOptions::default()
+    };
+    let tools = Tools::new(&[tool("lint", &lint), tool("absent", "/no/such/program")]).unwrap();
+    FIXED.set(repo.resolve("HEAD^!").await.unwrap()).unwrap();
+    let checks = Checks {
+        graph: Review::graph().unwrap(),
+        deps: Arc::new(deps(Limits::default()).with_tools(tools)),
+        store: Arc::new(Memory::new(Clock::system())),
+        input: || FIXED.get().cloned().unwrap().into(),
+    };
+    assert!(checks.survives_every_crash().await.unwrap() >= 12);
 }
 
 /// What a process that died left behind is removed by the next that runs a tool; what one uses is not.
