@@ -9,7 +9,7 @@ use std::{
 
 use fake_github::PullRequest;
 
-use super::Place;
+use super::{Place, changed};
 use crate::review::support::Repo;
 
 /// A change, on a branch of its name.
@@ -185,13 +185,6 @@ impl Place {
         rows.map(|row| row["path"].as_str().unwrap().to_owned()).collect()
     }
 
-    /// The paths that a branch changes, as git says.
-    fn changed(&self, branch: &str, base: &str) -> BTreeSet<String> {
-        let range = format!("{base}...{branch}");
-        let paths = self.repo.git(["diff", "--name-only", "--find-renames", "-z", &range]);
-        paths.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect()
-    }
-
     /// One review and one ended check of the head, with comments on these lines.
     fn is_reviewed(&self, name: &str, pull: &PullRequest, comments: &[(&str, u64)]) {
         let reviews = pull.reviews();
@@ -215,7 +208,7 @@ async fn every_awkward_change_is_reviewed_once_and_covered() {
     place.repository.update();
     for Case { name, base, comments, .. } in CASES {
         let pull = place.repository.open_pull(name, base);
-        assert_eq!(place.covered(&pull), place.changed(name, base), "{name}");
+        assert_eq!(place.covered(&pull), changed(&place.repo, name, base), "{name}");
         place.is_reviewed(name, &pull, comments);
         place.nothing_was_refused();
     }
@@ -233,7 +226,7 @@ async fn a_pull_request_whose_fork_is_gone_is_reviewed() {
     fork.update();
     let pull = place.repository.pull_request("forked", "main").from(&fork).by("eve").open();
     fork.delete();
-    assert_eq!(place.covered(&pull), place.changed("forked", "main"));
+    assert_eq!(place.covered(&pull), changed(&place.repo, "forked", "main"));
     place.is_reviewed("forked", &pull, &[("forked.js", 1)]);
     place.nothing_was_refused();
 }

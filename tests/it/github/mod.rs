@@ -12,6 +12,7 @@ mod introducing;
 mod limits;
 mod paying;
 mod publish;
+mod ranges;
 mod repair;
 mod revisited;
 mod summary;
@@ -19,9 +20,14 @@ mod terminal;
 mod triggers;
 mod webhooks;
 
-use std::collections::BTreeMap;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Debug,
+};
 
-use fake_github::{Check, FakeGitHub, Level, Limits, Permissions, PullRequest, Repository};
+use fake_github::{
+    App, Check, FakeGitHub, Level, Limits, Permissions, PullRequest, Repository, Review,
+};
 use serde_json::json;
 
 use crate::{
@@ -93,10 +99,7 @@ impl Place {
     fn reviewed_by_app(self) -> Self {
         let app = self.github.app("verdict", permissions(), &["pull_request"]);
         app.install("octo");
-        let machine = fast(&self.github).set("github.app_id", &app.id().to_string());
-        let key = machine.folder().join("app.pem");
-        std::fs::write(&key, app.private_key()).unwrap();
-        let machine = machine.set("github.private_key_path", &key.display().to_string());
+        let machine = acting_as(&app, fast(&self.github));
         Self { machine, ..self }
     }
 
@@ -183,9 +186,61 @@ fn fast(github: &FakeGitHub) -> Machine {
         .set("worker.attempts", "1000")
 }
 
+/// The machine with the key of an App.
+fn acting_as(app: &App, machine: Machine) -> Machine {
+    let key = machine.text("app.pem", app.private_key());
+    machine.set("github.app_id", &app.id().to_string()).set("github.private_key_path", &key)
+}
+
 /// What verdict's App asks for.
 fn permissions() -> Permissions {
     let write = ["pull_requests", "checks", "issues"].map(|name| (name.to_owned(), Level::Write));
     let read = ["metadata", "contents"].map(|name| (name.to_owned(), Level::Read));
     BTreeMap::from_iter(write.into_iter().chain(read))
+}
+
+/// The paths that a commit changes since it left another, as git says.
+fn changed(repo: &Repo, head: &str, base: &str) -> BTreeSet<String> {
+    let range = format!("{base}...{head}");
+    let paths = repo.git(["diff", "--name-only", "--find-renames", "-z", &range]);
+    paths.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect()
+}
+
+/// How many reviews of a pull request are of this head, by their markers.
+fn reviews_of(pull: &PullRequest, head: &str) -> usize {
+    let marked = |body: &str| {
+        body.starts_with("<!-- verdict review of ") && body.lines().next().unwrap().contains(head)
+    };
+    pull.reviews().iter().filter(|review| marked(&review.body)).count()
+}
+
+/// One review of the pull request's head, at most one of each head before it, one summary of the head, nothing said
+/// twice, nothing left open.
+fn one_of_each(repository: &Repository, pull: &PullRequest, heads: &[String], name: &impl Debug) {
+    let head = pull.head();
+    assert_eq!(reviews_of(pull, &head), 1, "{name:?}: reviews of the head: {:#?}", pull.reviews());
+    for head in heads {
+        assert!(reviews_of(pull, head) <= 1, "{name:?}: of {head}: {:#?}", pull.reviews());
+    }
+    let reviews = pull.reviews();
+    let earlier = |review: &&Review| {
+        review.body.starts_with("<!-- verdict review of ") && !review.body.contains(&head)
+    };
+    for earlier in reviews.iter().filter(earlier) {
+        assert!(earlier.body.contains("\n**Outdated.** "), "{name:?}: stale: {earlier:#?}");
+    }
+    let drafts = reviews.iter().filter(|review| review.state == "PENDING").count();
+    assert_eq!(drafts, 0, "{name:?}");
+    let comments = pull.comments();
+    let [summary] = &comments[..] else { panic!("{name:?}: {comments:#?}") };
+    let reviewed = format!("<!-- reviewed {head}:");
+    assert!(summary.body.contains(&reviewed), "{name:?}: {summary:?}");
+    let on_lines = pull.review_comments();
+    let said: BTreeSet<_> = on_lines.iter().map(|comment| comment.body.lines().next()).collect();
+    assert_eq!(said.len(), on_lines.len(), "{name:?}: said twice: {on_lines:#?}");
+    for head in heads {
+        let checks = repository.checks(head);
+        let open = checks.iter().filter(|check| check.status != "completed").count();
+        assert_eq!(open, 0, "{name:?}: a check is open: {checks:#?}");
+    }
 }

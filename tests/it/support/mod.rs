@@ -33,7 +33,16 @@ use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 pub const PATIENCE: Duration = Duration::from_secs(90);
 
 /// Looks until `look` answers something. What happens in another process tells nobody here.
-pub async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+pub async fn eventually<T>(what: &str, look: impl AsyncFnMut() -> Option<T>) -> T {
+    within(PATIENCE, what, look).await
+}
+
+/// The same of what may take longer, however well all goes.
+pub async fn within<T>(
+    patience: Duration,
+    what: &str,
+    mut look: impl AsyncFnMut() -> Option<T>,
+) -> T {
     let mut tick = interval(Duration::from_millis(10));
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let began = Instant::now();
@@ -42,7 +51,7 @@ pub async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>)
         if let Some(found) = look().await {
             return found;
         }
-        assert!(began.elapsed() < PATIENCE, "{what}: not within {PATIENCE:?}");
+        assert!(began.elapsed() < patience, "{what}: not within {patience:?}");
     }
 }
 

@@ -16,9 +16,9 @@ use verdict::{
     },
 };
 
-use super::{number, one_of_each};
+use super::number;
 use crate::{
-    github::Place,
+    github::{Place, one_of_each},
     server::{serve, stop},
     support::{Process, eventually, rows},
 };
