@@ -2,16 +2,16 @@
 //! which only the two commits and the contents that differ between them are fetched.
 //!
 //! What it promises: nothing of the repository is executed, history is not fetched, and content is
-//! fetched once. What is here is a cache: it may be removed at any time, and any process makes it
-//! anew.
+//! fetched once. Processes may share the folder: one of them at a time fetches into a repository.
+//! What is here is a cache: it may be removed at any time, and any process makes it anew.
 
 use std::{
-    collections::HashMap,
+    fs::{DirBuilder, File, TryLockError},
+    os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
-    sync::{Arc, PoisonError},
+    sync::Arc,
+    time::Duration,
 };
-
-use tokio::sync::Mutex;
 
 use super::super::local::{Fetch, LocalGit};
 use crate::{
@@ -19,13 +19,14 @@ use crate::{
     forge::{Change, Forge, Target},
 };
 
+/// How often to look whether another fetch into the same repository has ended.
+const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(50);
+
 /// The checkouts of one process. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Checkouts {
     folder: PathBuf,
     git: LocalGit,
-    /// One fetch at a time into each repository.
-    busy: Arc<std::sync::Mutex<HashMap<PathBuf, Arc<Mutex<()>>>>>,
 }
 
 /// What to fetch, and from where.
@@ -41,7 +42,7 @@ pub(super) struct Commits<'a> {
 impl Checkouts {
     /// Below `folder`.
     pub(super) fn new(folder: PathBuf) -> Self {
-        Self { folder, git: LocalGit::default(), busy: Arc::default() }
+        Self { folder, git: LocalGit::default() }
     }
 
     /// Whether the commits are here, and the change between them if they are.
@@ -60,11 +61,7 @@ impl Checkouts {
     pub(super) async fn fetch(&self, commits: Commits<'_>) -> Result<Arc<dyn Change>> {
         let target = commits.target;
         let repo = self.place(target);
-        let lock = {
-            let mut busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
-            busy.entry(repo.clone()).or_default().clone()
-        };
-        let _alone = lock.lock().await;
+        let _alone = lock(&repo).await?;
         let mark = done_mark(&repo, target);
         if !mark.exists() {
             let Commits { url, authorization, .. } = commits;
@@ -88,6 +85,19 @@ impl Checkouts {
         let repository = target.repo.split('#').next().unwrap_or_default().to_ascii_lowercase();
         self.folder.join(format!("{}.git", &hash_hex(&[repository.as_bytes()])[..32]))
     }
+}
+
+/// Waits until nobody else on this machine fetches into the repository, whose folder is made if it is
+/// not there. The lock ends with the file, also when the process is killed.
+async fn lock(repo: &Path) -> Result<File> {
+    let cannot = |error| Fault::outage(format!("cannot make `{}`: {error}", repo.display()));
+    DirBuilder::new().recursive(true).mode(0o700).create(repo).map_err(cannot)?;
+    let folder = File::open(repo).map_err(cannot)?;
+    // A file system without locks: git refuses what would collide, and that is tried again.
+    while let Err(TryLockError::WouldBlock) = folder.try_lock() {
+        tokio::time::sleep(LOCK_POLL_INTERVAL).await;
+    }
+    Ok(folder)
 }
 
 /// The file that says that both commits of a target, and what differs, are here.

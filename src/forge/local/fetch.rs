@@ -17,6 +17,9 @@ const FETCH_TIMEOUT: Duration = Duration::from_secs(600);
 /// Settings of the base side, whose contents are needed beside what changed.
 const SETTINGS: &[&str] = &[".verdict.toml", ".verdict"];
 
+/// The file that says that the repository was made whole.
+const MADE: &str = "verdict-made";
+
 /// What to fetch.
 pub struct Fetch<'a> {
     /// The repository's address.
@@ -84,16 +87,14 @@ impl LocalGit {
     }
 }
 
-/// Makes the bare repository unless it is there.
+/// Makes the bare repository unless it is there. One that was left half made is made whole.
 async fn init(git: &Git, repo: &Path, url: &str) -> base::Result<()> {
-    if repo.join("HEAD").exists() {
+    let made = repo.join(MADE);
+    if made.exists() {
         return Ok(());
     }
-    let made = DirBuilder::new().recursive(true).mode(0o700).create(repo);
-    made.map_err(|error| {
-        Fault::outage(format!("cannot make the folder `{}`: {error}", repo.display()))
-    })?;
-    git.output(&["init", "--quiet", "--bare", "--template=", "."]).await?;
+    let cannot = |error| Fault::outage(format!("cannot make `{}`: {error}", repo.display()));
+    DirBuilder::new().recursive(true).mode(0o700).create(repo).map_err(cannot)?;
     let settings = [
         ("core.repositoryFormatVersion", "1"),
         ("extensions.partialClone", "origin"),
@@ -101,10 +102,20 @@ async fn init(git: &Git, repo: &Path, url: &str) -> base::Result<()> {
         ("remote.origin.promisor", "true"),
         ("gc.auto", "0"),
     ];
-    for (name, value) in settings {
-        git.output(&["config", name, value]).await?;
+    let settings = settings.map(|(name, value)| vec!["config", name, value]);
+    let init = vec!["init", "--quiet", "--bare", "--template=", "."];
+    for args in [init].into_iter().chain(settings) {
+        git.output(&args).await.map_err(of_machine)?;
     }
-    Ok(())
+    std::fs::write(made, b"").map_err(cannot)
+}
+
+/// What hindered git in a folder of verdict's own: never what is reviewed.
+fn of_machine(error: GitError) -> Fault {
+    match error {
+        GitError::Git { .. } => Fault::transient(error.to_string()),
+        other => other.into(),
+    }
 }
 
 /// The contents of the settings on the base side.

@@ -1,6 +1,7 @@
 //! Pull requests on a stateful fake of GitHub, reviewed by the real binary over HTTP.
 
 mod awkward;
+mod checkouts;
 mod checks;
 mod clocked;
 mod demos;

@@ -37,7 +37,9 @@ pub(crate) fn signature(secret: &str, body: &[u8]) -> String {
 
 /// Sends what is put in line, until the other end is gone.
 pub(super) async fn send_all(shared: Shared, mut deliveries: mpsc::UnboundedReceiver<u64>) {
-    let client = reqwest::Client::builder().timeout(ANSWER_WITHIN).no_proxy().build();
+    // A connection for each: a kept one may be closed by the receiver at the very moment it is used again.
+    let builder = reqwest::Client::builder().pool_max_idle_per_host(0);
+    let client = builder.timeout(ANSWER_WITHIN).no_proxy().build();
     let Ok(client) = client else { return };
     while let Some(id) = deliveries.recv().await {
         tokio::spawn(send(shared.clone(), client.clone(), id));
