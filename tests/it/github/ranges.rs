@@ -163,8 +163,8 @@ impl Source {
 /// A name on GitHub after the folder.
 fn name_of(folder: &Path) -> String {
     let folder = fs::canonicalize(folder).unwrap();
-    let parts = folder.iter().map(|part| part.to_str().unwrap());
-    let named = parts.filter(|part| ![".git", "repo"].contains(part)).next_back().unwrap();
+    let mut parts = folder.iter().map(|part| part.to_str().unwrap());
+    let named = parts.rfind(|part| ![".git", "repo"].contains(part)).unwrap();
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' };
     let named = named.trim_start_matches('.').trim_end_matches(".git");
     format!("octo/{}", named.chars().map(plain).collect::<String>())

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
     process::Command,
     sync::{Arc, OnceLock},
-    time::{Duration, SystemTime},
+    time::SystemTime,
 };
 
 use serde_json::{Value, json};
@@ -381,7 +381,7 @@ fn folders_of_dead_processes_are_removed() {
         fs::create_dir_all(folder.join("files/sub")).unwrap();
         let lock = File::create(folder.join("lock")).unwrap();
         fs::set_permissions(folder.join("files"), Permissions::from_mode(0o500)).unwrap();
-        let long_ago = SystemTime::now() - Duration::from_secs(3600);
+        let long_ago = SystemTime::UNIX_EPOCH;
         File::open(&folder).unwrap().set_modified(long_ago).unwrap();
         (folder, lock)
     };
