@@ -17,6 +17,9 @@ const FETCH_TIMEOUT: Duration = Duration::from_secs(600);
 /// Settings of the base side, whose contents are needed beside what changed.
 const SETTINGS: &[&str] = &[".verdict.toml", ".verdict"];
 
+/// Files by which git keeps other processes of its own out. Of one that was killed they stay.
+const LOCKS: [&str; 4] = ["config.lock", "HEAD.lock", "packed-refs.lock", "shallow.lock"];
+
 /// The file that says that the repository was made whole.
 const MADE: &str = "verdict-made";
 
@@ -42,6 +45,7 @@ impl LocalGit {
     pub async fn fetch(&self, repo: &Path, fetch: Fetch<'_>) -> base::Result<()> {
         let options = GitOptions { timeout: FETCH_TIMEOUT, ..self.options.clone() };
         let git = Git::new(&options, repo);
+        remove_stale_locks(repo);
         init(&git, repo, fetch.url).await?;
         let network = git.with_network(fetch.authorization.as_deref());
         let commits = [
@@ -84,6 +88,18 @@ impl LocalGit {
         };
         let fetched = network.bounded(&contents, work).await;
         fetched.and_then(|ended| ended).map_err(|error| of_server(error, fetch.url))
+    }
+}
+
+/// Removes locks that are older than a fetch may take.
+fn remove_stale_locks(repo: &Path) {
+    for lock in LOCKS.map(|name| repo.join(name)) {
+        let made = lock.metadata().and_then(|about| about.modified()).ok();
+        if made.and_then(|made| made.elapsed().ok()).is_some_and(|age| age > FETCH_TIMEOUT) {
+            tracing::warn!(path = %lock.display(), "removing a lock that a git process left behind");
+            // One that stays is told by git.
+            let _ = std::fs::remove_file(&lock);
+        }
     }
 }
 
