@@ -36,6 +36,7 @@ const LINTER: &str = r#"
 results=
 for file in "$@"; do
     while IFS=: read -r line text; do
+        [ -n "$line" ] || continue
         place="{\"artifactLocation\":{\"uri\":\"$file\"},\"region\":{\"startLine\":$line}}"
         result="{\"ruleId\":\"A1\",\"message\":{\"text\":\"$WORDS\"},\"locations\":[{\"physicalLocation\":$place}]}"
         results="$results${results:+,}$result"

@@ -229,7 +229,9 @@ fn without_links(text: &str) -> String {
 fn title_and_body(text: &MaskedText) -> (String, String) {
     let text = text.trim();
     let first = text.lines().next().unwrap_or_default().trim();
-    let sentence = first.split_once(". ").map_or(first, |(sentence, _)| sentence);
+    let mut ends = first.match_indices(". ").map(|(end, _)| &first[..end]);
+    // Dots that stand for something left out end no sentence.
+    let sentence = ends.find(|sentence| !sentence.ends_with('.')).unwrap_or(first);
     let title = cut(sentence.trim_end_matches('.'), MAX_TITLE_CHARS);
     let more = text.trim_end_matches('.').chars().count() > title.chars().count();
     let body = if more { cut(text, MAX_BODY_CHARS) } else { String::new() };

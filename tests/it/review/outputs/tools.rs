@@ -67,7 +67,7 @@ fn of_tools(review: &Value) -> Vec<Value> {
 #[test]
 fn findings_on_changed_lines_join() {
     let log = acme(json!([
-        result("AC1", "The count is never used. Take it out.", "a.py", 5),
+        result("AC1", "The count ... is never used. Take it out.", "a.py", 5),
         result("AC2", "An import that nobody wants", "a.py", 1),
         result("AC1", "The count is never used.", "other.py", 1),
         result("AC1", "The count is never used.", "../elsewhere.py", 5),
@@ -80,7 +80,7 @@ fn findings_on_changed_lines_join() {
     let finding = &found[0];
     let expected = json!({
         "path": "a.py", "side": "RIGHT", "start_line": 5, "end_line": 5, "severity": "medium",
-        "agent": "pattern", "rule": "acme-lint/AC1", "title": "The count is never used",
+        "agent": "pattern", "rule": "acme-lint/AC1", "title": "The count ... is never used",
         "quote": "    rows = list(rows)", "source": "tool",
     });
     for (key, value) in expected.as_object().unwrap() {
