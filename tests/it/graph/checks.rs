@@ -135,6 +135,6 @@ async fn the_review_survives_everything() {
         input: || repository().clone().into(),
     };
     assert_eq!(checks.survives_every_crash().await, Ok(12));
-    assert_eq!(checks.every_node_may_run_twice().await, Ok(9));
-    assert_eq!(checks.every_node_may_fail().await, Ok(9));
+    assert_eq!(checks.every_node_may_run_twice().await, Ok(10));
+    assert_eq!(checks.every_node_may_fail().await, Ok(10));
 }
