@@ -32,6 +32,7 @@ async fn partly_reviewed(models: &ModelServer) -> Site {
     let options = ModelOptions {
         chain: vec![models.openai("m")],
         retries: vec![Duration::from_millis(1); 3],
+        small_change: 0,
         ..ModelOptions::default()
     };
     let site = Site::asking(Some(options)).await;
