@@ -2,7 +2,10 @@
 
 use figment::error::Kind;
 
-use super::{ConfigError, Settings, keys::leaves};
+use super::{
+    ConfigError, Settings,
+    keys::{leaves, nearest},
+};
 
 /// The error of a value that does not fit its setting.
 pub(super) fn bad_value(error: figment::Error) -> ConfigError {
@@ -16,13 +19,10 @@ pub(super) fn bad_value(error: figment::Error) -> ConfigError {
             let wanted: Vec<_> = wanted.iter().map(|word| format!("`{word}`")).collect();
             format!("expected {}, found `{found}`", wanted.join(" or "))
         }
-        Kind::UnknownField(found, known) => {
-            let near = known.iter().find(|name| strsim::damerau_levenshtein(name, found) <= 2);
-            match near {
-                Some(near) => format!("unknown name `{found}`; did you mean `{near}`?"),
-                None => format!("unknown name `{found}`; there are {}", known.join(", ")),
-            }
-        }
+        Kind::UnknownField(found, known) => match nearest(found, known.iter().copied()) {
+            Some(near) => format!("unknown name `{found}`; did you mean `{near}`?"),
+            None => format!("unknown name `{found}`; there are {}", known.join(", ")),
+        },
         other => other.to_string(),
     };
     if let Some(example) = example(&key).filter(|_| !why.starts_with("expected `")) {

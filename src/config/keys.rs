@@ -75,12 +75,12 @@ pub(super) fn join(path: &str, name: &str) -> String {
 }
 
 /// The known key that was probably meant, if any is near enough.
-pub(super) fn nearest<'a>(key: &str, known: &'a [String]) -> Option<&'a str> {
+pub(super) fn nearest<'a>(key: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let last = |key: &str| key.rsplit('.').next().unwrap_or_default().to_owned();
-    let distance = |other: &String| {
+    let distance = |other: &str| {
         let whole = strsim::damerau_levenshtein(key, other);
         if last(key) == last(other) { whole.min(1) } else { whole }
     };
-    let (distance, key_found) = known.iter().map(|k| (distance(k), k)).min()?;
+    let (distance, key_found) = known.into_iter().map(|k| (distance(k), k)).min()?;
     (distance <= 2.max(key.len() / 4)).then_some(key_found)
 }

@@ -136,7 +136,7 @@ fn hint(key: &str) -> String {
     if REPOSITORY_SECTIONS.contains(&section) {
         return "; what a repository says about its reviews belongs in its `.verdict.toml`".into();
     }
-    let known = known_keys();
+    let known = known_keys().iter().map(String::as_str);
     nearest(key, known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
 }
 

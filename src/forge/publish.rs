@@ -97,9 +97,10 @@ pub struct Publication {
     /// Each finding, most important first.
     pub comments: Vec<Comment>,
     /// The fingerprints of everything that was found, shown or not: what was said before and is not
-    /// among them is fixed, unless it is of an agent and a path of `unsettled`.
+    /// among them is fixed, unless `unsettled` says that nobody knows.
     pub found: BTreeSet<String>,
-    /// The agents that did not review a changed path, so that nobody knows what is still true of it.
+    /// By changed path the agents and tools that did not review it. Of an agent that did, it is known what
+    /// is still true, but for what is unsteady: that may be of any of them.
     pub unsettled: BTreeMap<String, BTreeSet<String>>,
 }
 
@@ -110,8 +111,8 @@ pub struct Comment {
     pub fingerprint: String,
     /// The agent that it belongs to.
     pub agent: String,
-    /// Whether a model found it, which may not find it again in the same code.
-    pub by_model: bool,
+    /// Whether it may not be found again in the same code: a model or another tool found it.
+    pub unsteady: bool,
     /// `info`, `low`, `medium`, `high` or `critical`.
     pub severity: &'static str,
     /// What it says in one line, as plain text.

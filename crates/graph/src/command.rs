@@ -28,6 +28,11 @@ pub struct Dispatch {
 }
 
 impl Dispatch {
+    /// The input as a `T`; `None` without one, or when it is none.
+    pub fn read_input<T: DeserializeOwned>(&self) -> Option<T> {
+        self.input.as_ref().and_then(|raw| serde_json::from_str(raw.get()).ok())
+    }
+
     /// Runs `node` with the state alone. Several such dispatches to one node in one step are one
     /// task.
     pub fn to(node: impl Into<Arc<str>>) -> Self {

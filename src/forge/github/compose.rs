@@ -65,14 +65,17 @@ pub(super) fn summary_marker(subject: &str) -> String {
     format!("<!-- verdict summary of {subject} -->\n")
 }
 
-/// The last word of the marker of what a model found.
+/// The last word of the marker of what may not be found again in the same code.
+const UNSTEADY: &str = "unsteady";
+
+/// The word that it was when models alone were so.
 const BY_MODEL: &str = "model";
 
 /// What the comment about a finding begins with.
 pub(super) fn finding_marker(finding: &Comment) -> String {
     let Comment { fingerprint, agent, .. } = finding;
-    let by_model = if finding.by_model { format!(" {BY_MODEL}") } else { String::new() };
-    format!("<!-- verdict finding {fingerprint} {agent}{by_model} -->\n")
+    let unsteady = if finding.unsteady { format!(" {UNSTEADY}") } else { String::new() };
+    format!("<!-- verdict finding {fingerprint} {agent}{unsteady} -->\n")
 }
 
 /// What the marker of a comment says about its finding.
@@ -81,7 +84,7 @@ pub(super) struct FindingMarker<'b> {
     pub(super) fingerprint: &'b str,
     /// The agent that it belongs to; earlier versions did not say.
     pub(super) agent: Option<&'b str>,
-    pub(super) by_model: bool,
+    pub(super) unsteady: bool,
 }
 
 /// Reads it.
@@ -89,7 +92,8 @@ pub(super) fn read_marker(body: &str) -> Option<FindingMarker<'_>> {
     let (words, _) = body.strip_prefix("<!-- verdict finding ")?.split_once(" -->")?;
     let mut words = words.split_whitespace();
     let (fingerprint, agent) = (words.next()?, words.next());
-    Some(FindingMarker { fingerprint, agent, by_model: words.next() == Some(BY_MODEL) })
+    let unsteady = words.next().is_some_and(|word| [UNSTEADY, BY_MODEL].contains(&word));
+    Some(FindingMarker { fingerprint, agent, unsteady })
 }
 
 /// Whether a text begins with a marker.
@@ -214,7 +218,7 @@ mod tests {
         Comment {
             fingerprint: "0".repeat(16),
             agent: "logic".to_owned(),
-            by_model: false,
+            unsteady: false,
             severity: "low",
             title: String::new(),
             text: String::new(),
@@ -231,15 +235,17 @@ mod tests {
     fn a_comment_says_whose_finding_it_is_about() {
         let read = |body: &str| {
             read_marker(body)
-                .map(|s| (s.fingerprint.to_owned(), s.agent.map(str::to_owned), s.by_model))
+                .map(|s| (s.fingerprint.to_owned(), s.agent.map(str::to_owned), s.unsteady))
         };
         let finding = finding();
         let zeros = "0".repeat(16);
         let logic = Some("logic".to_owned());
         let marker = finding_marker(&finding);
         assert_eq!(read(&format!("{marker}text")), Some((zeros.clone(), logic.clone(), false)));
-        let marker = finding_marker(&Comment { by_model: true, ..finding });
-        assert_eq!(read(&marker), Some((zeros.clone(), logic, true)));
+        let marker = finding_marker(&Comment { unsteady: true, ..finding });
+        assert_eq!(read(&marker), Some((zeros.clone(), logic.clone(), true)));
+        let before = format!("<!-- verdict finding {zeros} logic model -->\n");
+        assert_eq!(read(&before), Some((zeros.clone(), logic, true)));
         assert_eq!(
             read(&format!("<!-- verdict finding {zeros} -->\n")),
             Some((zeros, None, false))

@@ -224,20 +224,20 @@ pub(super) fn says_fixed(body: &str, head: Option<&str>) -> bool {
     }
 }
 
-/// Of our comments those whose findings are no longer there. What a model does not find again is fixed only if its line
-/// changed: it may say something else about the same code.
+/// Of our comments those whose findings are no longer there. What is unsteady is fixed only if its line changed
+/// and all that was to look at the file did.
 pub(super) fn fixed<'c>(
     review: &Publication,
     comments: &'c [ReviewComment],
 ) -> Vec<&'c ReviewComment> {
     let gone = |comment: &&ReviewComment| {
         let Some(marker) = compose::read_marker(&comment.body) else { return false };
-        let unsettled = review.unsettled.get(&comment.path);
-        let looked_for =
-            unsettled.is_none_or(|left| marker.agent.is_some_and(|agent| !left.contains(agent)));
+        let looked_for = review.unsettled.get(&comment.path).is_none_or(|left| {
+            !marker.unsteady && marker.agent.is_some_and(|agent| !left.contains(agent))
+        });
         looked_for
             && !review.found.contains(marker.fingerprint)
-            && (!marker.by_model || comment.line.is_none())
+            && (!marker.unsteady || comment.line.is_none())
             && comment.original_commit_id.as_ref() != Some(&review.target.head)
             && !says_fixed(&comment.body, None)
     };

@@ -1,7 +1,7 @@
 //! Two commits of a remote repository, and the contents that differ between them, fetched into a
 //! bare repository: no history, no other contents, no hooks, no submodules.
 
-use std::{fs::DirBuilder, os::unix::fs::DirBuilderExt, path::Path, time::Duration};
+use std::{path::Path, time::Duration};
 
 use super::{
     GitOptions, LocalGit,
@@ -36,8 +36,8 @@ pub struct Fetch<'a> {
 }
 
 impl LocalGit {
-    /// Fetches what a comparison of the two commits needs into the bare repository at `repo`, which
-    /// is made if it is not there. Doing it again fetches what is missing.
+    /// Fetches what a comparison of the two commits needs into the folder `repo`, a bare repository that
+    /// is made if the folder is empty. Doing it again fetches what is missing.
     ///
     /// # Errors
     /// Transient when the server does not answer or sends half; permanent when it has no such
@@ -109,8 +109,6 @@ async fn init(git: &Git, repo: &Path, url: &str) -> base::Result<()> {
     if made.exists() {
         return Ok(());
     }
-    let cannot = |error| Fault::outage(format!("cannot make `{}`: {error}", repo.display()));
-    DirBuilder::new().recursive(true).mode(0o700).create(repo).map_err(cannot)?;
     let settings = [
         ("core.repositoryFormatVersion", "1"),
         ("extensions.partialClone", "origin"),
@@ -123,6 +121,7 @@ async fn init(git: &Git, repo: &Path, url: &str) -> base::Result<()> {
     for args in [init].into_iter().chain(settings) {
         git.output(&args).await.map_err(of_machine)?;
     }
+    let cannot = |error| Fault::outage(format!("cannot write in `{}`: {error}", repo.display()));
     std::fs::write(made, b"").map_err(cannot)
 }
 

@@ -260,9 +260,8 @@ fn add_tools(graph: &mut GraphBuilder<ReviewState, ReviewDeps>) {
     // What took too long once will again.
     node.retry(RetryPolicy { timeouts: false, ..RetryPolicy::default() });
     node.on_task_error_continue(|task, fault| {
-        let dispatch = task.input.as_ref().and_then(|raw| serde_json::from_str(raw.get()).ok());
         let unknown = || ToolDispatch { task: u32::MAX, tool: TOOLS.to_owned() };
-        ReviewUpdate::Tool(tools::gave_up(&dispatch.unwrap_or_else(unknown), fault))
+        ReviewUpdate::Tool(tools::gave_up(&task.read_input().unwrap_or_else(unknown), fault))
     });
     graph.edge(TOOLS, "judge");
 }
@@ -283,9 +282,8 @@ fn add_models(graph: &mut GraphBuilder<ReviewState, ReviewDeps>) {
     // The chain of models has tried again by itself.
     node.retry(RetryPolicy::none()).timeout(models::TASK_TIMEOUT);
     node.on_task_error_continue(|task, fault| {
-        let dispatch = task.input.as_ref().and_then(|raw| serde_json::from_str(raw.get()).ok());
         let unknown = || ModelDispatch { task: u32::MAX, agent: MODELS.to_owned() };
-        ReviewUpdate::Model(models::gave_up(&dispatch.unwrap_or_else(unknown), fault))
+        ReviewUpdate::Model(models::gave_up(&task.read_input().unwrap_or_else(unknown), fault))
     });
     graph.edge(MODELS, "judge");
 }
@@ -318,8 +316,7 @@ fn add_agent(graph: &mut GraphBuilder<ReviewState, ReviewDeps>, agent: &'static 
         Ok::<_, NodeError>(ReviewUpdate::Agent(report))
     });
     node.timeout(agent.timeout()).on_task_error_continue(move |task, fault| {
-        let number = task.input.as_ref().and_then(|raw| serde_json::from_str(raw.get()).ok());
-        ReviewUpdate::Agent(agents::gave_up(agent, number.unwrap_or(0), fault))
+        ReviewUpdate::Agent(agents::gave_up(agent, task.read_input().unwrap_or(0), fault))
     });
     graph.edge(name, "judge");
 }

@@ -70,16 +70,16 @@ fn publication(run: &RunInfo, state: &ReviewState) -> Publication {
     }
 }
 
-/// By path the agents that did not review it; of what was deleted there is nothing to review.
+/// By path the agents and tools that did not review it; of what was deleted there is nothing to review.
 fn unsettled(state: &ReviewState) -> BTreeMap<String, BTreeSet<String>> {
     let files = state.ingested.iter().flat_map(|change| &change.files);
     let rows = report::coverage(state).into_iter().zip(files);
     let there = rows.filter(|(_, file)| file.change.status != Status::Deleted);
     let left = there.map(|(row, _)| {
         let left = row.agents.into_iter().filter(|(_, checked)| *checked != Checked::Done);
-        (row.path, left.map(|(agent, _)| agent).collect::<BTreeSet<String>>())
+        (row.path, left.map(|(name, _)| name).collect::<BTreeSet<String>>())
     });
-    left.filter(|(_, agents)| !agents.is_empty()).collect()
+    left.filter(|(_, names)| !names.is_empty()).collect()
 }
 
 fn found(state: &ReviewState) -> BTreeSet<String> {
@@ -102,7 +102,7 @@ fn comment(finding: &Finding, context: &ReportContext) -> Comment {
     Comment {
         fingerprint: finding.fingerprint.clone(),
         agent: finding.agent.clone(),
-        by_model: finding.source == Source::Model,
+        unsteady: finding.source != Source::Rule,
         severity: finding.severity.word(),
         title: report::plain(&finding.title),
         text: report::plain(&finding.body),

@@ -168,6 +168,14 @@ pub struct Ingested {
     pub tool_tasks: Vec<ToolTask>,
 }
 
+impl Ingested {
+    /// The files of a task, by their places.
+    pub(super) fn files_at(&self, places: &[u32]) -> Vec<&FileChange> {
+        let place = |at: &u32| usize::try_from(*at).ok().and_then(|at| self.files.get(at));
+        places.iter().filter_map(place).map(|file| &file.change).collect()
+    }
+}
+
 /// A changed path and whether it will be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReviewFile {

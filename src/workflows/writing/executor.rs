@@ -45,9 +45,8 @@ pub(super) async fn execute(ctx: &Ctx) -> Result<AgentOutput> {
 
 /// What stands in for a writer that failed.
 pub(super) fn gave_up(task: &Dispatch, fault: &Fault) -> AgentOutput {
-    let role = task.input.as_ref().and_then(|raw| serde_json::from_str(raw.get()).ok());
     AgentOutput {
-        role_id: role.unwrap_or_default(),
+        role_id: task.read_input().unwrap_or_default(),
         status: OutputStatus::of(fault),
         content: None,
         error: Some(fault.to_string()),

@@ -9,6 +9,7 @@ use super::Place;
 use crate::review::{
     models::support::{JUDGE, asked_by, finds, nothing},
     support::Repo,
+    tool_runs,
 };
 
 fn on<'c>(comments: &'c [Comment], path: &str) -> Vec<&'c Comment> {
@@ -103,6 +104,36 @@ async fn what_a_model_found_is_fixed_only_where_its_line_changed() {
     assert_eq!(review("not found again"), (Some(2), false));
     place.push("pay.py", &format!("{}{more}", text.replace("- 1", "- 2")));
     assert_eq!(review("changed"), (None, true));
+    place.nothing_was_refused();
+}
+
+/// P3: what a tool found is not taken for fixed because the tool failed, or because it says nothing of the same line.
+#[tokio::test]
+async fn what_a_tool_found_is_fixed_only_where_it_looked_again() {
+    let place = Place::of(tool_runs::changed()).await;
+    let finds = format!("WORDS='Lists are slow'\n{}", tool_runs::LINTER);
+    let lint = tool_runs::program(&place.machine, "lint", &finds);
+    let tools = json!([{ "name": "lint", "command": [lint, "{files}"], "files": ["*.py"] }]);
+    let machine = tool_runs::with_tools(place.machine, tools);
+    let place = Place { machine, ..place };
+    let tool = |script: &str| tool_runs::program(&place.machine, "lint", script);
+    let review = |fresh: &str| {
+        let done = place.review(fresh);
+        let comments = place.pull.review_comments();
+        let [comment] = on(&comments, "a.py")[..] else { panic!("{fresh}: {}", done.stderr) };
+        (comment.line, comment.body.contains("**Fixed in "))
+    };
+    assert_eq!(review("found"), (Some(5), false));
+    tool("exit 3");
+    place.push("other.py", "x = 1\n");
+    assert_eq!(review("failed"), (Some(5), false));
+    tool(tool_runs::NOTHING);
+    assert_eq!(review("found no more"), (Some(5), false));
+    tool("exit 3");
+    place.push("a.py", "import list\n\n\ndef total(rows):\n    return sum(rows or [])\n");
+    assert_eq!(review("failed on another line"), (None, false));
+    tool(&finds);
+    assert_eq!(review("looked again"), (None, true));
     place.nothing_was_refused();
 }
 

@@ -18,4 +18,4 @@ mod rules_cli;
 mod secrets;
 mod sides;
 pub mod support;
-mod tool_runs;
+pub mod tool_runs;

@@ -32,7 +32,7 @@ use crate::support::{Machine, eventually};
 const TOKEN: &str = "ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8";
 
 /// Writes a log with a result for each line that holds `list`, and what it says of it.
-const LINTER: &str = r#"
+pub const LINTER: &str = r#"
 results=
 for file in "$@"; do
     while IFS=: read -r line text; do
@@ -49,11 +49,11 @@ exit 1
 "#;
 
 /// Writes a log without results.
-const NOTHING: &str =
+pub const NOTHING: &str =
     r#"echo '{"version":"2.1.0","runs":[{"tool":{"driver":{"name":"Nothing"}},"results":[]}]}'"#;
 
 /// Line 5 of `a.py` is new, line 1 of it is not.
-fn changed() -> Repo {
+pub fn changed() -> Repo {
     let repo = Repo::new();
     repo.write("a.py", "import list\n\n\ndef total(rows):\n    return sum(rows)\n").commit("base");
     let text = "import list\n\n\ndef total(rows):\n    rows = list(rows)\n    return sum(rows)\n";
@@ -64,14 +64,14 @@ fn changed() -> Repo {
 }
 
 /// A program in the machine's folder.
-fn program(machine: &Machine, name: &str, script: &str) -> String {
+pub fn program(machine: &Machine, name: &str, script: &str) -> String {
     let path = machine.folder().join(name);
     fs::write(&path, format!("#!/bin/bash\n{script}\n")).unwrap();
     fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
     path.display().to_string()
 }
 
-fn with_tools(machine: Machine, tools: Value) -> Machine {
+pub fn with_tools(machine: Machine, tools: Value) -> Machine {
     machine.set("workflows.review.tools", &tools.to_string())
 }
 

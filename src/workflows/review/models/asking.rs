@@ -123,9 +123,10 @@ impl Asking<'_> {
         for (unit, known) in units.into_iter().zip(known) {
             match known {
                 Some(known) => {
-                    let before = findings.used.usage;
-                    findings.used.count_known(known.usage, (&known.run, &self.account.run));
-                    findings.kept += findings.used.usage.less(before);
+                    let runs = (&*known.run, &*self.account.run);
+                    if findings.used.count_known(known.usage, runs) {
+                        findings.kept += known.usage;
+                    }
                     findings.used.names.insert(known.model);
                     findings.of_units.push((unit, known.findings));
                 }

@@ -136,10 +136,11 @@ pub struct ModelUse {
 }
 
 impl ModelUse {
-    /// Counts an answer that was there: paid when it was this run that paid it, before it was interrupted or woken.
-    fn count_known(&mut self, usage: Usage, (payer, run): (&str, &str)) {
+    /// Counts an answer that was there, and says whether it was this run that paid it, before it was interrupted or woken.
+    fn count_known(&mut self, usage: Usage, (payer, run): (&str, &str)) -> bool {
         let paid_here = !run.is_empty() && payer == run;
         *(if paid_here { &mut self.usage } else { &mut self.saved }) += usage;
+        paid_here
     }
 }
 
@@ -213,8 +214,7 @@ pub async fn run(
     let most = parts::part_tokens(models.model.info());
     let reader = deps.open(&state.target).await?;
     let guidance = Guidance::read(&reader, &change.settings).await?;
-    let place = |at: &u32| usize::try_from(*at).ok().and_then(|at| change.files.get(at));
-    let files: Vec<&FileChange> = task.files.iter().filter_map(place).map(|f| &f.change).collect();
+    let files = change.files_at(&task.files);
     let units = units_of(&reader, &files, most).await?;
     let account = account(state, &session);
     let before = models.memo.spent(&account.run, dispatch.task).await?;

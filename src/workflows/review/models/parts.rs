@@ -21,7 +21,7 @@ const FRAME_TOKENS: u64 = 7_000;
 const OF_SMALL_CHANGES: [&str; 2] = ["logic", "security"];
 
 /// How large changes are of which less is asked, in changed lines; 0 for none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Sizes {
     /// About one of at most so many lines not every agent asks.
     pub(super) small: u64,

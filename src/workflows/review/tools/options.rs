@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::presets::{Output, PRESETS, Preset, USUAL_SETTINGS};
 use crate::{
     analysis::globs::{self, GlobSet},
-    workflows::review::agents::AGENTS,
+    workflows::review::{agents::AGENTS, settings_file::did_you_mean},
 };
 
 /// A tool may not take longer than this: a review has half an hour.
@@ -149,14 +149,10 @@ impl Tool {
 
 fn preset(word: &str) -> Result<&'static Preset, String> {
     PRESETS.iter().find(|preset| preset.name == word).ok_or_else(|| {
-        let names = PRESETS.iter().map(|preset| preset.name);
-        let near = names.clone().find(|name| strsim::damerau_levenshtein(name, word) <= 2);
-        match near {
-            Some(near) => format!("there is no preset `{word}`; did you mean `{near}`?"),
-            None => {
-                format!("there is no preset `{word}`, only {}", Vec::from_iter(names).join(", "))
-            }
-        }
+        let names: Vec<_> = PRESETS.iter().map(|preset| preset.name).collect();
+        let hint = did_you_mean(word, names.iter().copied());
+        let only = if hint.is_empty() { format!(", only {}", names.join(", ")) } else { hint };
+        format!("there is no preset `{word}`{only}")
     })
 }
 

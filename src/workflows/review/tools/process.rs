@@ -7,10 +7,11 @@ use std::{
     io::ErrorKind,
     os::unix::{fs::PermissionsExt, process::ExitStatusExt},
     path::{Path, PathBuf},
-    process::{Command as Blocking, ExitStatus, Stdio},
+    process::{ExitStatus, Stdio},
     time::Duration,
 };
 
+use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::{
     io::{AsyncRead, AsyncReadExt},
     process::{Child, Command},
@@ -108,7 +109,7 @@ pub(super) async fn run(
         .process_group(0)
         .kill_on_drop(true);
     let child = command.spawn().map_err(|error| not_started(program, &error))?;
-    let mut group = Group { id: child.id(), child };
+    let mut group = Group { id: group_of(&child), child };
     let (stdout, stderr) = (group.child.stdout.take(), group.child.stderr.take());
     let (output, complaints) = tokio::try_join!(output(stdout), complaints(stderr))?;
     let status = group.child.wait().await.map_err(|error| unreadable(&error))?;
@@ -171,16 +172,18 @@ fn complaint(bytes: &[u8]) -> String {
 struct Group {
     child: Child,
     /// That of the process, and of the group it leads.
-    id: Option<u32>,
+    id: Option<Pid>,
+}
+
+fn group_of(child: &Child) -> Option<Pid> {
+    child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?))
 }
 
 impl Drop for Group {
     fn drop(&mut self) {
-        let Some(id) = self.id else { return };
-        let mut kill = Blocking::new("sh");
-        kill.args(["-c", "kill -s KILL -- \"-$0\""]).arg(id.to_string());
-        kill.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        // A group that has ended by itself is not there any more.
-        let _: std::io::Result<ExitStatus> = kill.status();
+        if let Some(id) = self.id {
+            // A group that has ended by itself is not there any more.
+            let _: rustix::io::Result<()> = kill_process_group(id, Signal::KILL);
+        }
     }
 }

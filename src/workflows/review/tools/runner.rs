@@ -181,8 +181,7 @@ pub async fn run(
     let _turn = tools.turns.acquire().await.map_err(closed)?;
     let unshare = tools.unshare().await.as_deref().ok();
     let reader = deps.open(&state.target).await?;
-    let place = |at: &u32| usize::try_from(*at).ok().and_then(|at| change.files.get(at));
-    let files: Vec<&FileChange> = task.files.iter().filter_map(place).map(|f| &f.change).collect();
+    let files = change.files_at(&task.files);
     let (checkout, unread) = check_out(&reader, &files).await?;
     let written = files.iter().filter(|file| !unread.contains_key(&file.path));
     let written: Vec<&str> = written.map(|file| &*file.path).collect();

@@ -165,7 +165,7 @@ impl Lane {
         let comment = |line: u32| Comment {
             fingerprint: format!("{line:016x}"),
             agent: "pattern".to_owned(),
-            by_model: false,
+            unsteady: false,
             severity: "high",
             title: "A debugger statement".to_owned(),
             text: "It stops.".to_owned(),

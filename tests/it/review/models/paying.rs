@@ -1,7 +1,7 @@
 //! What reviews cost, and what is not paid again.
 
 use fake_models::{ModelServer, Outcome, Reply, When};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::support::{JUDGE, Site, asked_by, by_models, finds, nothing, report};
 use crate::support::eventually;
@@ -44,10 +44,7 @@ async fn what_is_paid_in_vain_is_in_the_bill() {
     site.models.script(asked_by("logic"), [Reply::text("I think it is fine.")]);
     // Read in part only: paid, and for the next model, of which there is none.
     site.models.script(asked_by("security"), [nothing().claiming(200, 20)]);
-    let input = json!({"repo": site.repo.path(), "base": "HEAD~1", "head": "HEAD"});
-    let job = json!({"workflow": "review", "input": input}).to_string();
-    let job = site.machine.text("job.json", job);
-    assert_eq!(site.machine.run(&["enqueue", &job]).code, Some(0));
+    site.enqueue();
     site.machine.serve_all().await;
     let letters = site.machine.run(&["dlq", "list", "--format", "json"]).json();
     let letter = &letters[0];

@@ -15,10 +15,7 @@ async fn a_replayed_letter_asks_only_what_failed() {
     // Nothing comes again by itself, however slow the machine is: calls are counted.
     let site = Site::new().with("worker.lease", "10m").with("queue.visibility", "10m");
     site.models.script(asked_by("security"), [Reply::status(401)]);
-    let input = json!({"repo": site.repo.path(), "base": "HEAD~1", "head": "HEAD"});
-    let job = json!({"workflow": "review", "input": input}).to_string();
-    let job = site.machine.text("job.json", job);
-    assert_eq!(site.machine.run(&["enqueue", &job]).code, Some(0));
+    site.enqueue();
     site.machine.serve_all().await;
     let letters = site.machine.run(&["dlq", "list", "--format", "json"]).json();
     let letter = &letters[0];

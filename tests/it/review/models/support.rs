@@ -131,6 +131,14 @@ impl Site {
         Self { repo, models, machine }
     }
 
+    /// Asks the workers for a review.
+    pub fn enqueue(&self) {
+        let input = json!({"repo": self.repo.path(), "base": "HEAD~1", "head": "HEAD"});
+        let job = json!({"workflow": "review", "input": input}).to_string();
+        let job = self.machine.text("job.json", job);
+        assert_eq!(self.machine.run(&["enqueue", &job]).code, Some(0));
+    }
+
     pub fn with(mut self, key: &str, value: &str) -> Self {
         self.machine = self.machine.set(key, value);
         self
