@@ -90,11 +90,13 @@ const TESTS: &[&str] = &[
     "**/*Test.{java,kt,cs,php,swift}",
     "**/*Tests.{java,kt,cs,php,swift}",
     "**/*{Test,Tests,TestSuite}/**",
+    "**/*.{Example,Examples,Sample,Samples}*/**",
     "**/*.{Test,Tests,UnitTests,IntegrationTests,Benchmarks}/**",
     "**/*test/java/**",
     "**/benchmark/**",
     "**/benchmarks/**",
     "**/benches/**",
+    "**/{dev_env,dev-env,devenv,.devcontainer,ci-config}/**",
     "**/samples/**",
     "**/sample/**",
     "**/conftest.py",
@@ -109,6 +111,7 @@ const TOOLING: &[&str] = &[
     "**/script/**",
     "**/tools/**",
     "**/hack/**",
+    "**/dev/**",
     "**/bin/**",
     "**/ci/**",
     "**/.ci/**",
@@ -137,9 +140,14 @@ const DATA: &[&str] = &[
     "**/*.vtt",
     "**/*.tex",
     "**/{lang,langs,language,languages,locale,locales,localisation,localization,i18n,l10n,translations}/**",
+    "**/{Languages,Locales,Localisation,Localization,Translations}/**",
 ];
 
-const TRANSLATION: &[&str] = &["**/*.{po,pot,resx,xlf,xliff,arb,strings}"];
+const TRANSLATION: &[&str] = &[
+    "**/*.{po,pot,resx,xlf,xliff,arb,strings}",
+    "**/{lang,langs,languages,locale,locales,localisation,localization,i18n,l10n,translations}/**/*.{json,yml,yaml}",
+    "**/{Languages,Locales,Localisation,Localization,Translations}/**/*.{json,yml,yaml}",
+];
 
 const MARKUP: &[&str] = &[
     "**/*.{htm,html,xhtml,md,mdx,markdown,rst,adoc,txt}",

@@ -2,12 +2,14 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
+    ops::Range,
     sync::OnceLock,
 };
 
-use ast_grep_config::{DeserializeEnv, Fixer, RuleCore};
+use ast_grep_config::{DeserializeEnv, Fixer, RuleCore, SerializableRule};
 use ast_grep_core::Matcher;
 use globset::GlobSet;
+use regex::Regex;
 
 use super::{
     Category, Confidence, Finding, Lang, Lines, RuleError, RuleFile, Severity, SourceText, globs,
@@ -36,9 +38,21 @@ pub(super) struct CompiledRule {
     pub(super) files: GlobSet,
     pub(super) matcher: RuleCore,
     pub(super) fix: Option<Fixer>,
+    /// The expressions that the text of a match fits, where nothing else tells what it is about.
+    expressions: Vec<String>,
+    compiled_expressions: OnceLock<Vec<Regex>>,
 }
 
 impl CompiledRule {
+    /// Where in the text of a match the rule's expressions fit: what it is about, of something that takes
+    /// several lines.
+    pub(super) fn spot(&self, matched: &str) -> Option<Range<usize>> {
+        let compile = || self.expressions.iter().filter_map(|text| Regex::new(text).ok()).collect();
+        let all = self.compiled_expressions.get_or_init(compile).iter();
+        let found = all.filter_map(|regex| regex.find(matched)).map(|found| found.range());
+        found.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end))
+    }
+
     /// Whether it could find anything in a text, by what is known without parsing it.
     pub(super) fn wants(&self, source: SourceText<'_>, test: bool) -> bool {
         (self.files.is_empty() || self.files.is_match(source.path))
@@ -255,7 +269,7 @@ fn compile(file: &RuleFile, language: Lang) -> Result<Compiled, String> {
         severity: file.severity,
         confidence: file.confidence,
         tests: file.tests.unwrap_or(if softened { InTests::Soften } else { InTests::Report }),
-        about_input: file.files.is_empty() && matches!(file.cwe, Some(22 | 78 | 89 | 502)),
+        about_input: file.files.is_empty() && matches!(file.cwe, Some(22 | 78 | 89 | 400 | 502)),
         puts_in: file.files.is_empty() && matches!(file.cwe, Some(78 | 89)),
         cwe: file.cwe,
         title: file.title.trim().to_owned(),
@@ -264,8 +278,23 @@ fn compile(file: &RuleFile, language: Lang) -> Result<Compiled, String> {
         files: globs::compile(&file.files)?,
         matcher,
         fix: fix.map_err(|e| chain(&e))?,
+        expressions: expressions(&file.matcher.rule).unwrap_or_default(),
+        compiled_expressions: OnceLock::new(),
     };
     Ok((rule, kinds))
+}
+
+/// The expressions for the text of a match; `None` where its parts or a pattern decide, too.
+fn expressions(rule: &SerializableRule) -> Option<Vec<String>> {
+    if rule.pattern.is_present() || rule.has.is_present() || rule.matches.is_present() {
+        return None;
+    }
+    let mut found: Vec<String> = Option::from(rule.regex.clone()).into_iter().collect();
+    let parts = [&rule.any, &rule.all].map(|all| Option::<Vec<_>>::from(all.clone()));
+    for part in parts.iter().flatten().flatten() {
+        found.extend(expressions(part)?);
+    }
+    Some(found)
 }
 
 /// An error with everything behind it: the outermost alone says little.

@@ -144,7 +144,9 @@ fn cut_short(rules: &[Budgeted<'_>], left: u64) -> BTreeMap<Category, String> {
 fn is_same(flow: &Finding, rule: &CompiledRule, found: &Finding) -> bool {
     let cwe = flow::rules().find(|known| known.id == flow.rule).map(|known| known.cwe);
     let inside = (found.start_line..=found.end_line).contains(&flow.start_line);
-    cwe == rule.cwe && inside
+    // What `eval` runs is code.
+    let of_rule = rule.cwe.map(|cwe| if cwe == 95 { 94 } else { cwe });
+    cwe == of_rule && inside
 }
 
 /// Whether somebody has thought about it: the line tells another tool to be silent, or what is
@@ -186,7 +188,8 @@ fn finding(
     lines: &Lines<'_>,
 ) -> Option<Finding> {
     let (first, last) = span(found);
-    let (start_line, end_line) = source.touched.first_in(first, last)?;
+    let (about_first, about_last) = about(rule, found, (first, last));
+    let (start_line, end_line) = source.touched.first_in(about_first, about_last)?;
     let whole = (start_line, end_line) == (first, last);
     Some(Finding {
         fingerprint: String::new(),
@@ -205,6 +208,23 @@ fn finding(
         source: Source::Rule,
         flow: Vec::new(),
     })
+}
+
+/// The lines of a match that the rule is about: those on which its expressions fit.
+fn about(
+    rule: &CompiledRule,
+    found: &NodeMatch<'_, MeteredDoc>,
+    (first, last): (u32, u32),
+) -> (u32, u32) {
+    if first == last {
+        return (first, last);
+    }
+    let text = found.text();
+    let Some(spot) = rule.spot(&text) else { return (first, last) };
+    let breaks = |part: &str| u32::try_from(part.matches('\n').count()).unwrap_or(u32::MAX);
+    let start = first.saturating_add(breaks(text.get(..spot.start).unwrap_or_default()));
+    let more = breaks(text.get(spot).unwrap_or_default().trim_end());
+    (start.min(last), start.saturating_add(more).min(last))
 }
 
 /// The matched lines with the fix in place of the match, line ends as in the text.

@@ -4,7 +4,7 @@
 //! its kind and its place, never the secret, its hash or a part of it.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashSet},
     fmt,
     ops::{Deref, Range},
     sync::Arc,
@@ -84,6 +84,8 @@ struct Secret {
     word: bool,
     /// Whether its checksum is right, where its format has one.
     checksum: Option<bool>,
+    /// Whether the same stands further up in the text.
+    again: bool,
 }
 
 impl Secret {
@@ -159,7 +161,7 @@ impl Masked {
         !self.secrets.is_empty()
     }
 
-    /// One finding per secret that begins on a touched line; fingerprints not yet set. In tests
+    /// One finding per secret that begins, for the first time in the text, on a touched line; fingerprints not yet set. In tests
     /// and examples the mere look of a credential is not reported: made-up ones live there.
     pub fn findings(&self, path: &str, touched: &LineSet) -> Vec<Finding> {
         let lines = Lines::new(&self.text);
@@ -169,7 +171,7 @@ impl Masked {
             let generic = kinds().all[secret.kind].generic;
             let listed = generic && is_listed(&lines, line, secret.range.len());
             let sample = listed || made_up(secret, path, at) || beside_its_pattern(&lines, line);
-            touched.contains(line) && !sample
+            touched.contains(line) && !secret.again && !sample
         };
         self.secrets.iter().filter(reported).filter_map(|s| finding(s, path, &lines)).collect()
     }
@@ -238,7 +240,8 @@ fn find(text: &str) -> Vec<Secret> {
             if kind.generic && !overlapping.is_empty() {
                 continue;
             }
-            let mut secret = Secret { kind: index, range, word: false, checksum: None };
+            let mut secret =
+                Secret { kind: index, range, word: false, checksum: None, again: false };
             for other in overlapping.iter().filter_map(|start| found.remove(start)) {
                 secret.join(other);
             }
@@ -247,6 +250,10 @@ fn find(text: &str) -> Vec<Secret> {
             secret.word = value.bytes().all(|b| b.is_ascii_alphabetic());
             found.insert(secret.range.start, secret);
         }
+    }
+    let mut values = HashSet::new();
+    for secret in found.values_mut() {
+        secret.again = !values.insert(text.get(secret.range.clone()).unwrap_or_default());
     }
     found.into_values().collect()
 }
@@ -289,6 +296,7 @@ fn is_secret(kind: &Kind, name: &str, value: &str) -> bool {
     let harmless = kind.weigh && placeholder(value)
         || NO_SECRETS.iter().any(|word| name.contains(word))
         || is_known_sample(value)
+        || kind.id == "kubernetes-secret" && weigh::encodes_placeholder(value)
         || kind.id.starts_with("curl") && weigh::is_role(value);
     random && !harmless
 }

@@ -67,3 +67,19 @@ async fn tests_switched_off_need_a_reason() {
         ["test-switched-off tests/a.test.js:1-1", "test-switched-off tests/test_a.py:1-1"]
     );
 }
+
+/// What only moved within the file, or was indented or quoted otherwise, is no news; what was added to it is.
+#[tokio::test]
+async fn moved_lines_are_no_news() {
+    let repo = Repo::new();
+    let old = "def f(a):\n    if a == None: g('x')\n";
+    repo.write("a.py", old).commit("base");
+    repo.write("a.py", "def f(a):\n    while True:\n        if a == None: g(\"x\")\n");
+    repo.commit("indented and quoted");
+    assert_eq!(found(&repo.review("HEAD^!").await), [""; 0]);
+    let twice =
+        "def f(a):\n    while True:\n        if a == None: g('x')\n        if a == None: g('x')\n";
+    repo.write("a.py", old).commit("back");
+    repo.write("a.py", twice).commit("one more");
+    assert_eq!(found(&repo.review("HEAD^!").await).len(), 2);
+}

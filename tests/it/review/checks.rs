@@ -87,6 +87,22 @@ fn tests_are_judged_more_softly() {
     assert!(confidence("src/a.py") >= 50 && confidence("tests/a.py") < 50);
 }
 
+/// Of something that takes several lines a rule is about those on which its expression fits.
+#[test]
+fn a_finding_is_about_the_lines_that_it_speaks_of() {
+    let found = |path, text: &str, line: u32| {
+        let (text, touched) = (&MaskedText::from(text), [line..=line].into_iter().collect());
+        let found = analyse(&Ruleset::built_in(), SourceText { path, text, touched: &touched });
+        found.into_iter().map(|f| (f.rule, f.start_line)).collect::<Vec<_>>()
+    };
+    let lock = "class A { void F() {\n  lock (typeof(A)) {\n    G();\n  }\n} }\n";
+    assert_eq!(found("A.cs", lock, 2), [("cs-lock-on-shared".to_owned(), 2)]);
+    assert_eq!(found("A.cs", lock, 3), []);
+    let run = "FROM a:1.2\nRUN fetch 1.2.3 \\\n  && chmod -R 777 /app \\\n  && clean\n";
+    assert_eq!(found("Dockerfile", run, 3), [("df-world-writable".to_owned(), 3)]);
+    assert_eq!(found("Dockerfile", run, 2), []);
+}
+
 /// What another tool was told to let pass was thought about.
 #[test]
 fn what_another_tool_lets_pass_is_judged_more_softly() {

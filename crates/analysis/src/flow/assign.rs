@@ -6,6 +6,7 @@ use super::{
     lower_expr::simple,
     model::Meaning,
     run::Run,
+    shape::past_host,
     value::{Known, Value},
 };
 
@@ -100,10 +101,11 @@ impl<'t> Run<'_, 't> {
     }
 
     /// Stores a value in a variable, or in a member or element of one.
-    pub(super) fn store(&mut self, target: &Expr<'t>, value: Value) {
+    pub(super) fn store(&mut self, target: &Expr<'t>, mut value: Value) {
         match &target.kind {
             Kind::Name(name) => self.env.set(name, value),
             Kind::Member(object, name) => {
+                past_host(name, &mut value);
                 let owner = self.object(object);
                 let owner = fold::with_field(&owner, Some(name), value);
                 self.store(object, owner);

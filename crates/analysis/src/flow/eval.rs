@@ -7,6 +7,7 @@ use super::{
     form::{Expr, Kind, Op},
     model::{Meaning, Place, Reach},
     run::{Run, Source, truth},
+    shape::past_host,
     value::{Known, Origin, Taint, Value},
 };
 
@@ -46,7 +47,22 @@ impl<'t> Run<'_, 't> {
         if !self.may_go_on() {
             return Value::default();
         }
-        self.deeper(|me| me.value(expr))
+        self.deeper(|me| {
+            let mut value = me.value(expr);
+            if value.is_tainted() && me.is_listed(expr) {
+                value.each(|t| {
+                    t.weak = true;
+                    true
+                });
+            }
+            value
+        })
+    }
+
+    /// Whether it was looked up in a list before.
+    fn is_listed(&mut self, expr: &Expr<'t>) -> bool {
+        let listed = &self.frame().listed;
+        !listed.is_empty() && expr.place().is_some_and(|place| listed.contains(&place))
     }
 
     fn value(&mut self, expr: &Expr<'t>) -> Value {
@@ -234,7 +250,10 @@ impl<'t> Run<'_, 't> {
         for (at, (key, value)) in pairs.iter().enumerate() {
             let spread = matches!(key.kind, Kind::Literal);
             let key = self.eval(key);
-            let value = self.eval(value);
+            let mut value = self.eval(value);
+            if let Some(name) = key.constant() {
+                past_host(name, &mut value);
+            }
             match (key.constant(), &key.known) {
                 (Some(key), _) => fields.insert(key.into(), value),
                 (_, Known::Int(number)) => fields.insert(number.to_string().into(), value),

@@ -194,6 +194,28 @@ pub(super) struct Unit<'t> {
 }
 
 impl<'t> Expr<'t> {
+    /// What it reads, as text, where names, members, constant keys and calls with constants lead to it.
+    pub(super) fn place(&self) -> Option<String> {
+        match &self.kind {
+            Kind::Name(name) => Some((*name).to_owned()),
+            Kind::Member(object, name) => Some(format!("{}.{name}", object.place()?)),
+            Kind::Index(object, key) => match &key.kind {
+                Kind::Str(key) => Some(format!("{}[{key}]", object.place()?)),
+                Kind::Int(key) => Some(format!("{}[{key}]", object.place()?)),
+                _ => None,
+            },
+            Kind::Call(call) => {
+                let constant = |arg: &Arg<'_>| match &arg.value.kind {
+                    Kind::Str(text) => Some(text.to_string()),
+                    _ => None,
+                };
+                let args: Option<Vec<String>> = call.args.iter().map(constant).collect();
+                Some(format!("{}({})", call.callee.place()?, args?.join(",")))
+            }
+            _ => None,
+        }
+    }
+
     /// The name it is, when it is one.
     pub(super) fn name(&self) -> Option<&'t str> {
         match self.kind {

@@ -133,6 +133,9 @@ impl<'t> Run<'_, 't> {
                 turned(op == Op::Ne, marks, Vec::new())
             }
             Op::In | Op::NotIn => {
+                if !self.eval(right).is_tainted() {
+                    self.list(left);
+                }
                 let (yes, no) = match (root(left), root(right)) {
                     (Some(name), _) if !self.eval(right).is_tainted() => {
                         (vec![Mark::Fixed(name)], Vec::new())
@@ -199,7 +202,10 @@ impl<'t> Run<'_, 't> {
                 Some(name) => {
                     Marks { yes: vec![Mark::Checked(name)], no: vec![Mark::Checked(name)] }
                 }
-                None => Marks { yes: args.into_iter().map(Mark::Fixed).collect(), no: Vec::new() },
+                None => {
+                    call.args.iter().for_each(|arg| self.list(&arg.value));
+                    Marks { yes: args.into_iter().map(Mark::Fixed).collect(), no: Vec::new() }
+                }
             };
         }
         let low = name.to_ascii_lowercase();
@@ -208,6 +214,17 @@ impl<'t> Run<'_, 't> {
         }
         let marks: Vec<_> = receiver.into_iter().chain(args).map(Mark::Checked).collect();
         Marks { yes: marks.clone(), no: marks }
+    }
+
+    /// Remembers a place that is looked up in a list: whoever looks thinks of what it may be.
+    fn list(&mut self, asked: &Expr<'t>) {
+        const MOST: usize = 32;
+        if let Some(place) = asked.place().filter(|_| asked.name().is_none()) {
+            let listed = &mut self.frame().listed;
+            if listed.len() < MOST && !listed.contains(&place) {
+                listed.push(place);
+            }
+        }
     }
 
     /// What a case of a switch says about its subject.

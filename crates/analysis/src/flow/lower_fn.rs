@@ -104,7 +104,9 @@ impl<'t> Lowering<'t> {
 
     fn param(&mut self, node: Node<'t>) -> Vec<Param<'t>> {
         let ty = node.child_by_field_name("type").map(|n| self.source(n));
-        let marks = annotations(self, node);
+        let mut marks = annotations(self, node);
+        let default = node.child_by_field_name("value").map(|n| self.source(n));
+        marks.extend(ty.into_iter().chain(default).filter(|text| text.contains(INJECTED)));
         let field = ["name", "pattern", "left"].iter().find_map(|f| {
             let all: Vec<_> = node.children_by_field_name(f, &mut node.walk()).collect();
             (!all.is_empty()).then_some(all)
@@ -120,6 +122,9 @@ impl<'t> Lowering<'t> {
         params
     }
 }
+
+/// What a framework calls with a function of the program: the parameter is what that gives.
+pub(super) const INJECTED: &str = "Depends(";
 
 /// What annotates a function or a parameter: children of kinds that hold annotations.
 fn annotations<'t>(lowering: &Lowering<'t>, node: Node<'t>) -> Vec<&'t str> {

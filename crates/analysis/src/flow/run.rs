@@ -71,6 +71,8 @@ pub(super) struct Frame<'t> {
     pub(super) class: Option<usize>,
     pub(super) gives: Option<Value>,
     pub(super) loops: u32,
+    /// Places other than names that were looked up in a list: `$_GET[tab]`.
+    pub(super) listed: Vec<String>,
 }
 
 /// What came of a file.

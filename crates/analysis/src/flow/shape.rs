@@ -200,9 +200,12 @@ impl<'t> Run<'_, 't> {
 fn does_harm(harm: &str, value: &Value, taint: &Taint, reach: Reach) -> bool {
     let text = value.known_text();
     match harm {
-        "open-redirect" => address(text, true),
+        // A list is for the router, which makes the address.
+        "open-redirect" => !matches!(value.known, Known::List(_)) && address(text, true),
         "request-forgery" => address(text, false),
-        "cross-site-scripting" => reach == Reach::Request && (!taint.vague || has_markup(text)),
+        "cross-site-scripting" => {
+            reach == Reach::Request && !is_json(text) && (!taint.vague || has_markup(text))
+        }
         "shell-injection" => command(value),
         _ => true,
     }
@@ -220,6 +223,34 @@ fn command(value: &Value) -> bool {
         before.is_some_and(|(before, _)| before.trim_start().contains(' '))
     };
     shell || list.first().is_some_and(Value::is_tainted) || list.iter().any(spoken)
+}
+
+/// Of FastAPI, one segment of an address: there is no slash in it, however it is encoded.
+pub(super) fn one_segment(value: &mut Value) {
+    let harm = bit("path-traversal");
+    value.each(|t| {
+        t.clean |= harm;
+        true
+    });
+}
+
+/// The fields of an address that come after its host: what they hold does not decide where it leads.
+pub(super) fn past_host(field: &str, value: &mut Value) {
+    const FIELDS: &[&str] =
+        &["Path", "RawPath", "RawQuery", "Fragment", "pathname", "search", "searchParams"];
+    if value.is_tainted() && FIELDS.contains(&field) {
+        let harms = bit("open-redirect") | bit("request-forgery");
+        value.each(|t| {
+            t.clean |= harms;
+            true
+        });
+    }
+}
+
+/// Whether a text begins as an object or a list in JSON does.
+fn is_json(text: Option<&str>) -> bool {
+    let begins = |text: &str| ["{\"", "[\"", "[{"].iter().any(|start| text.starts_with(start));
+    text.is_some_and(|text| begins(text.trim_start()))
 }
 
 fn has_markup(text: Option<&str>) -> bool {
@@ -317,7 +348,8 @@ pub(super) fn cleaned_by(name: &str) -> Harms {
     if has(&["regex", "regexp"]) && has(&["escape", "quote"]) {
         clean |= bit("regex-injection");
     }
-    if has(&["basename", "secure_filename", "getfilename", "filename_safe"]) {
+    if has(&["basename", "secure_filename", "getfilename", "filename_safe", "extension", "extname"])
+    {
         clean |= bit("path-traversal");
     }
     if has(&["hash", "digest", "md5", "sha1", "sha256", "encrypt", "hmac"]) {

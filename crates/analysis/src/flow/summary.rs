@@ -6,8 +6,10 @@ use super::{
     call::Made,
     form::{Function, Param},
     lower_expr::simple,
+    lower_fn::INJECTED,
     model::Reach,
     run::{Frame, Hit, Run, State, Summary},
+    shape::one_segment,
     value::{HOLE, Known, Origin, TAINTED, Taint, Value},
 };
 
@@ -179,12 +181,23 @@ impl<'t> Run<'_, 't> {
         if let Some(seed) = seed {
             value.take(seed);
         }
+        let numbered = ["int", "float", "uuid"].map(|kind| format!("<{kind}:{name}>"));
+        let is_number = |mark: &&str| numbered.iter().any(|part| mark.contains(part.as_str()));
+        if param.marks.iter().any(|mark| mark.contains(INJECTED))
+            || function.marks.iter().any(is_number)
+        {
+            return value;
+        }
         if words(param.ty).any(|word| NUMBERS.contains(&word.as_str())) {
             return Value::default();
         }
         if let Some(reach) = self.filled_from_request(function, param) {
             let label = if name.is_empty() { "parameter" } else { name };
             self.taint(&mut value, reach, line, label);
+            let segment = format!("{{{name}}}");
+            if self.language == "Python" && function.marks.iter().any(|m| m.contains(&segment)) {
+                one_segment(&mut value);
+            }
         } else if !function.name.is_empty() && is_data(name, param.ty, self.language) {
             let note = format!("parameter `{name}`");
             value.add(Taint::new(Origin::Param(at, number), line, &note));

@@ -27,6 +27,8 @@ pub(super) fn made_up(secret: &Secret, path: &str, line: &str) -> bool {
         }
         // The key of a page that talks to Firebase is in every visitor's hands.
         "google-api-key" if PUBLIC.iter().any(|word| line.contains(word)) => true,
+        // Every copy of the app has it.
+        "google-api-key" if path.ends_with("google-services.json") => true,
         "connection-password" | "connection-string-password" => {
             test || shown || stands_alone(path) || opens_nothing(&line, secret.word)
         }

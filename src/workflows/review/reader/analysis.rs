@@ -70,6 +70,7 @@ impl Analysed {
             let grew = file.base.kind != EntryKind::Absent && file.removed().next().is_none();
             let without = || sides::base_without(&file.path, text, &touched);
             let base = grew.then(without).flatten().unwrap_or(base);
+            soften_moved(&mut analysed.findings, file, &base, source);
             let checked = compare(file, &base, source, limits);
             analysed.findings.extend(checked.findings);
             analysed.changed = checked.changed;
@@ -106,6 +107,44 @@ pub fn keep_first(
         }
         keep
     });
+}
+
+/// Makes findings less sure whose lines the change only moved, indented or quoted otherwise: as many of them
+/// were removed from the file.
+fn soften_moved(
+    findings: &mut [Finding],
+    file: &FileChange,
+    base: &MaskedText,
+    source: SourceText<'_>,
+) {
+    let removed: LineSet = file.removed().collect();
+    if findings.is_empty() || removed.is_empty() {
+        return;
+    }
+    let mut gone: HashMap<String, i64> = HashMap::new();
+    let (before, after) = (Lines::new(base), Lines::new(source.text));
+    before.touched(&removed).for_each(|(_, line)| *gone.entry(bare(line)).or_default() += 1);
+    after.touched(source.touched).for_each(|(_, line)| {
+        gone.entry(bare(line)).and_modify(|left| *left -= 1);
+    });
+    let was_there = |line: u32| {
+        let text = after.get(line).unwrap_or_default();
+        gone.get(&bare(text)).is_some_and(|left| *left >= 0)
+    };
+    for finding in findings.iter_mut().filter(|finding| !finding.is_whole_file()) {
+        let own = finding.start_line..=finding.end_line;
+        let mut lines = own.chain(finding.flow.iter().map(|step| step.line));
+        if lines.all(|line| !source.touched.contains(line) || was_there(line)) {
+            finding.soften();
+        }
+    }
+}
+
+/// A line without what formatters change.
+fn bare(line: &str) -> String {
+    let kept = line.chars().filter(|c| !c.is_whitespace());
+    let text: String = kept.map(|c| if c == '\'' { '"' } else { c }).collect();
+    text.trim_end_matches([',', ';']).to_owned()
 }
 
 /// The checks of both sides. Without a readable base they check the head alone.
