@@ -4,6 +4,7 @@ mod agents;
 mod changes;
 mod checks;
 mod diff;
+mod evidence;
 mod flow;
 mod forge;
 mod http_forge;

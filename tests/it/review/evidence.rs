@@ -1,0 +1,96 @@
+//! docs/evidence.md: where each rule was right and where it was wrong, by docs/findings.md, and the defaults
+//! that follow. `VERDICT_WRITE_DOCS=1` writes the page anew.
+
+use std::{collections::BTreeMap, fmt::Write as _, fs};
+
+use verdict::workflows::review::{RuleBook, settings::Settings};
+
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/evidence.md");
+
+const FINDINGS: &str = include_str!("../../../docs/findings.md");
+
+/// What ends the reason of a verdict about something that is not shown any more.
+const MENDED: [&str; 3] = ["now)", "let pass)", "no longer reported)"];
+
+/// After so many findings, less than a third of them right, a rule is not shown by default.
+const ENOUGH: u32 = 8;
+
+/// Shown all the same, with the reason.
+const GRAVE: &[(&str, &str)] = &[
+    (
+        "shell-injection",
+        "scripts for maintainers and programs that run commands; what a request decides is grave",
+    ),
+    ("sql-injection", "eleven of the wrong ones are of one program, which escapes all input first"),
+];
+
+/// What was judged of a rule.
+#[derive(Default, Clone, Copy)]
+struct Evidence {
+    right: u32,
+    wrong: u32,
+    /// What is not shown any more.
+    mended: u32,
+}
+
+/// By rule, from the rows of "Every finding": sample, agent, rule, commit, place, title, verdict, reason.
+fn evidence() -> BTreeMap<String, Evidence> {
+    let mut all: BTreeMap<String, Evidence> = BTreeMap::new();
+    for line in FINDINGS.lines().filter(|line| line.starts_with("| ")) {
+        let line = line.replace("\\|", "/");
+        let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+        let [_, _, rule, _, _, _, verdict @ ("yes" | "no"), reason] = cells[..] else { continue };
+        let of_rule = all.entry(rule.to_owned()).or_default();
+        match verdict {
+            _ if MENDED.iter().any(|end| reason.ends_with(end)) => of_rule.mended += 1,
+            "yes" => of_rule.right += 1,
+            _ => of_rule.wrong += 1,
+        }
+    }
+    all
+}
+
+fn page() -> String {
+    let evidence = evidence();
+    let least = Settings::default().min_confidence;
+    let mut page = String::from(
+        "# What is known of each rule\n\n\
+        Findings on real changes, each judged by a reader ([findings.md](findings.md)): worth acting on, or not. The last column counts those \
+        that a mending has taken away since, which say nothing about the rule as it is. A rule below the default threshold is shown \
+        where `min_confidence` is lower. After eight findings, less than a third of them right, a rule is not shown by default; exceptions are named. \
+        Rules of which no sample showed anything are not listed.\n\n\
+        | rule | agent | by default | right | wrong | taken away |\n|---|---|---|---|---|---|\n",
+    );
+    for rule in RuleBook::new(&[]).unwrap().list() {
+        let Some(Evidence { right, wrong, mended }) = evidence.get(&rule.id) else { continue };
+        let (id, agent) = (&rule.id, rule.category.word());
+        let shown = if rule.confidence >= least { "shown" } else { "below the threshold" };
+        writeln!(page, "| `{id}` | {agent} | {shown} | {right} | {wrong} | {mended} |").unwrap();
+    }
+    page.push_str("\nShown although most were wrong:\n\n");
+    GRAVE.iter().for_each(|(rule, why)| writeln!(page, "- `{rule}`: {why}.").unwrap());
+    page
+}
+
+/// P14: the page says what was judged.
+#[test]
+fn the_page_says_what_was_judged() {
+    let page = page();
+    if std::env::var_os("VERDICT_WRITE_DOCS").is_some() {
+        fs::write(PAGE, &page).unwrap();
+    }
+    let there = fs::read_to_string(PAGE).unwrap_or_default();
+    assert!(there == page, "docs/evidence.md is old: set VERDICT_WRITE_DOCS=1 and run this again");
+}
+
+/// What was mostly wrong is not shown by default.
+#[test]
+fn defaults_follow_what_was_judged() {
+    let (evidence, least) = (evidence(), Settings::default().min_confidence);
+    for rule in RuleBook::new(&[]).unwrap().list() {
+        let Evidence { right, wrong, .. } = evidence.get(&rule.id).copied().unwrap_or_default();
+        let mostly_wrong = right + wrong >= ENOUGH && right * 2 < wrong;
+        let grave = GRAVE.iter().any(|(id, _)| *id == rule.id);
+        assert_eq!(mostly_wrong && rule.confidence >= least, grave, "{}: {right}:{wrong}", rule.id);
+    }
+}
