@@ -140,7 +140,6 @@ const DATA: &[&str] = &[
     "**/*.vtt",
     "**/*.tex",
     "**/{lang,langs,language,languages,locale,locales,localisation,localization,i18n,l10n,translations}/**",
-    "**/{Languages,Locales,Localisation,Localization,Translations}/**",
 ];
 
 const TRANSLATION: &[&str] = &[

@@ -4,7 +4,7 @@
 //! its kind and its place, never the secret, its hash or a part of it.
 
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     fmt,
     ops::{Deref, Range},
     sync::Arc,
@@ -84,8 +84,8 @@ struct Secret {
     word: bool,
     /// Whether its checksum is right, where its format has one.
     checksum: Option<bool>,
-    /// Whether the same stands further up in the text.
-    again: bool,
+    /// Where the same stands first in the text.
+    first: usize,
 }
 
 impl Secret {
@@ -161,17 +161,18 @@ impl Masked {
         !self.secrets.is_empty()
     }
 
-    /// One finding per secret that begins, for the first time in the text, on a touched line; fingerprints not yet set. In tests
+    /// One finding per secret that begins on a touched line, where it first stands in the text; fingerprints not yet set. In tests
     /// and examples the mere look of a credential is not reported: made-up ones live there.
     pub fn findings(&self, path: &str, touched: &LineSet) -> Vec<Finding> {
         let lines = Lines::new(&self.text);
+        let mut said = HashSet::new();
         let reported = |secret: &&Secret| {
             let line = lines.at(secret.range.start);
             let at = lines.get(line).unwrap_or_default();
             let generic = kinds().all[secret.kind].generic;
             let listed = generic && is_listed(&lines, line, secret.range.len());
             let sample = listed || made_up(secret, path, at) || beside_its_pattern(&lines, line);
-            touched.contains(line) && !secret.again && !sample
+            !sample && said.insert(secret.first) && touched.contains(line)
         };
         self.secrets.iter().filter(reported).filter_map(|s| finding(s, path, &lines)).collect()
     }
@@ -240,8 +241,7 @@ fn find(text: &str) -> Vec<Secret> {
             if kind.generic && !overlapping.is_empty() {
                 continue;
             }
-            let mut secret =
-                Secret { kind: index, range, word: false, checksum: None, again: false };
+            let mut secret = Secret { kind: index, range, word: false, checksum: None, first: 0 };
             for other in overlapping.iter().filter_map(|start| found.remove(start)) {
                 secret.join(other);
             }
@@ -251,9 +251,10 @@ fn find(text: &str) -> Vec<Secret> {
             found.insert(secret.range.start, secret);
         }
     }
-    let mut values = HashSet::new();
-    for secret in found.values_mut() {
-        secret.again = !values.insert(text.get(secret.range.clone()).unwrap_or_default());
+    let mut values: HashMap<&str, usize> = HashMap::new();
+    for (start, secret) in &mut found {
+        let value = text.get(secret.range.clone()).unwrap_or_default();
+        secret.first = *values.entry(value).or_insert(*start);
     }
     found.into_values().collect()
 }

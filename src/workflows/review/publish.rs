@@ -102,7 +102,7 @@ fn comment(finding: &Finding, context: &ReportContext) -> Comment {
     Comment {
         fingerprint: finding.fingerprint.clone(),
         agent: finding.agent.clone(),
-        unsteady: finding.source != Source::Rule,
+        unsteady: matches!(finding.source, Source::Model | Source::Tool),
         severity: finding.severity.word(),
         title: report::plain(&finding.title),
         text: report::plain(&finding.body),

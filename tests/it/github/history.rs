@@ -107,6 +107,26 @@ async fn what_a_model_found_is_fixed_only_where_its_line_changed() {
     place.nothing_was_refused();
 }
 
+/// P3: a way of a value that is cut at its start is fixed, though the line where it did harm stays as it is.
+#[tokio::test]
+async fn what_a_flow_found_is_fixed_where_its_way_is_cut() {
+    let text = "def show(request, cursor):\n    name = request.GET['name']\n    cursor.execute(\"SELECT a FROM t WHERE n = '\" + name + \"'\")\n";
+    let repo = Repo::new();
+    repo.write("show.py", "x = 1\n").commit("one");
+    repo.write("show.py", text).commit("two");
+    let place = Place::of(repo).await;
+    let review = |fresh: &str| {
+        assert_eq!(place.review(fresh).code, Some(0));
+        let comments = place.pull.review_comments();
+        let [comment] = on(&comments, "show.py")[..] else { panic!("{fresh}: {comments:#?}") };
+        (comment.line, comment.body.contains("**Fixed in "))
+    };
+    assert_eq!(review("first"), (Some(3), false));
+    place.push("show.py", &text.replace("request.GET['name']", "'constant'"));
+    assert_eq!(review("second"), (Some(3), true));
+    place.nothing_was_refused();
+}
+
 /// P3: what a tool found is not taken for fixed because the tool failed, or because it says nothing of the same line.
 #[tokio::test]
 async fn what_a_tool_found_is_fixed_only_where_it_looked_again() {

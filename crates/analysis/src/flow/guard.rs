@@ -133,13 +133,12 @@ impl<'t> Run<'_, 't> {
                 turned(op == Op::Ne, marks, Vec::new())
             }
             Op::In | Op::NotIn => {
-                if !self.eval(right).is_tainted() {
+                let listed = !self.eval(right).is_tainted();
+                if listed {
                     self.list(left);
                 }
                 let (yes, no) = match (root(left), root(right)) {
-                    (Some(name), _) if !self.eval(right).is_tainted() => {
-                        (vec![Mark::Fixed(name)], Vec::new())
-                    }
+                    (Some(name), _) if listed => (vec![Mark::Fixed(name)], Vec::new()),
                     (_, Some(name)) => (vec![Mark::Checked(name)], vec![Mark::Checked(name)]),
                     _ => Default::default(),
                 };

@@ -203,9 +203,7 @@ fn does_harm(harm: &str, value: &Value, taint: &Taint, reach: Reach) -> bool {
         // A list is for the router, which makes the address.
         "open-redirect" => !matches!(value.known, Known::List(_)) && address(text, true),
         "request-forgery" => address(text, false),
-        "cross-site-scripting" => {
-            reach == Reach::Request && !is_json(text) && (!taint.vague || has_markup(text))
-        }
+        "cross-site-scripting" => reach == Reach::Request && (!taint.vague || has_markup(text)),
         "shell-injection" => command(value),
         _ => true,
     }
@@ -245,12 +243,6 @@ pub(super) fn past_host(field: &str, value: &mut Value) {
             true
         });
     }
-}
-
-/// Whether a text begins as an object or a list in JSON does.
-fn is_json(text: Option<&str>) -> bool {
-    let begins = |text: &str| ["{\"", "[\"", "[{"].iter().any(|start| text.starts_with(start));
-    text.is_some_and(|text| begins(text.trim_start()))
 }
 
 fn has_markup(text: Option<&str>) -> bool {

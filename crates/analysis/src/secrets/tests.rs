@@ -157,3 +157,18 @@ fn the_kinds_are_these() {
     }
     insta::assert_snapshot!(ids.join("\n"));
 }
+
+/// A secret is told where it first stands in a file, and not again where it is repeated.
+#[test]
+fn a_secret_is_told_once() {
+    let key = "kX9mQ2vL7pR4tW8zB3nC";
+    let lines = |text: &str, touched: &LineSet| {
+        let found = mask(text.replace("KEY", key)).findings("a.py", touched);
+        found.iter().map(|finding| finding.start_line).collect::<Vec<_>>()
+    };
+    let twice = "api_key = \"KEY\"\nsend()\nother_api_key = \"KEY\"\n";
+    assert_eq!(lines(twice, &LineSet::all()), [1]);
+    assert_eq!(lines(twice, &[3..=3].into_iter().collect()), [0; 0], "it was there");
+    let explained = "# example: api_key = \"KEY\"\napi_key = \"KEY\"\n";
+    assert_eq!(lines(explained, &LineSet::all()), [2], "what explains is no first time");
+}
