@@ -1,4 +1,4 @@
-//! Contents by object id, through one `git cat-file --batch` conversation per call.
+//! Contents by object id and commits by name, through one `git cat-file --batch` conversation per call.
 
 use std::collections::HashMap;
 
@@ -14,25 +14,46 @@ use crate::forge::Content;
 const CHECK: &[&str] = &["cat-file", "--batch-check", "--buffer"];
 const READ: &[&str] = &["cat-file", "--batch", "--buffer"];
 
+/// What git says of an object before its content.
+struct Header {
+    id: String,
+    kind: String,
+    size: u64,
+}
+
 /// The sizes of `blobs`, in their order; `None` where the repository does not hold one.
 pub(super) async fn sizes(git: &Git, blobs: &[String]) -> Result<Vec<Option<u64>>> {
-    if blobs.is_empty() {
+    let headers = headers(git, blobs).await?;
+    Ok(headers.into_iter().map(|header| header.map(|header| header.size)).collect())
+}
+
+/// The commits that these revisions name, in their order; `None` where one names no commit.
+pub(super) async fn commits(git: &Git, revisions: &[&str]) -> Result<Vec<Option<String>>> {
+    // A line of its own for each; no revision has a line end in it.
+    let name = |rev: &&str| format!("{}^{{commit}}", rev.replace('\n', "?"));
+    let headers = headers(git, &revisions.iter().map(name).collect::<Vec<_>>()).await?;
+    Ok(headers.into_iter().map(|header| header.map(|header| header.id)).collect())
+}
+
+/// What git says of the objects of these names, in their order; `None` where there is none.
+async fn headers(git: &Git, names: &[String]) -> Result<Vec<Option<Header>>> {
+    if names.is_empty() {
         return Ok(Vec::new());
     }
     let work = async {
         let (running, input, mut out) = git.converse(CHECK)?;
         let read = async {
-            let mut sizes = Vec::with_capacity(blobs.len());
-            for _ in blobs {
-                sizes.push(header(git, &mut out).await?.map(|(_, size)| size));
+            let mut headers = Vec::with_capacity(names.len());
+            for _ in names {
+                headers.push(header(git, &mut out).await?);
             }
-            Ok(sizes)
+            Ok(headers)
         };
         // Both ways at once: a full pipe on one side must not stop the other.
-        let (fed, sizes) = tokio::join!(feed(input, blobs.to_vec()), read);
-        let sizes = git.end_after(CHECK, running, sizes).await?;
+        let (fed, headers) = tokio::join!(feed(input, names.to_vec()), read);
+        let headers = git.end_after(CHECK, running, headers).await?;
         fed.map_err(|e| git.io(CHECK, &e))?;
-        Ok(sizes)
+        Ok(headers)
     };
     git.bounded(CHECK, work).await?
 }
@@ -89,7 +110,7 @@ async fn read_all(git: &Git, wanted: Vec<String>, limit: u64) -> Result<HashMap<
             for blob in &wanted {
                 let content = match header(git, &mut out).await? {
                     None => Content::Missing,
-                    Some((kind, size)) => body(git, &mut out, (&kind, size), limit).await?,
+                    Some(header) => body(git, &mut out, header, limit).await?,
                 };
                 contents.insert(blob.clone(), content);
             }
@@ -103,19 +124,19 @@ async fn read_all(git: &Git, wanted: Vec<String>, limit: u64) -> Result<HashMap<
     git.bounded(READ, work).await?
 }
 
-/// Reads `<id> <kind> <size>`, `None` for `<id> missing`.
-async fn header(git: &Git, out: &mut BufReader<ChildStdout>) -> Result<Option<(String, u64)>> {
+/// Reads `<id> <kind> <size>`; `None` for `<name> missing`, and where a name could stand for several.
+async fn header(git: &Git, out: &mut BufReader<ChildStdout>) -> Result<Option<Header>> {
     let mut line = String::new();
     out.read_line(&mut line).await.map_err(|e| git.io(READ, &e))?;
     if !line.ends_with('\n') {
         return Err(git.cut_short(READ, "it ended in the middle of its answer"));
     }
-    let mut words = line.split_whitespace();
-    match (words.next(), words.next(), words.next()) {
-        (Some(_), Some("missing"), None) => Ok(None),
-        (Some(_), Some(kind), Some(size)) => {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    match words[..] {
+        [.., "missing" | "ambiguous"] => Ok(None),
+        [id, kind, size] => {
             let size = size.parse().map_err(|_| garbled(&line))?;
-            Ok(Some((kind.to_owned(), size)))
+            Ok(Some(Header { id: id.to_owned(), kind: kind.to_owned(), size }))
         }
         _ => Err(garbled(&line)),
     }
@@ -124,7 +145,7 @@ async fn header(git: &Git, out: &mut BufReader<ChildStdout>) -> Result<Option<(S
 async fn body(
     git: &Git,
     out: &mut BufReader<ChildStdout>,
-    (kind, size): (&str, u64),
+    Header { kind, size, .. }: Header,
     limit: u64,
 ) -> Result<Content> {
     if size > limit {

@@ -15,7 +15,7 @@ use std::{
 };
 
 use super::{
-    KIND,
+    KIND, batch,
     error::{GitError, Result},
     git::{Git, GitOptions},
     uncommitted,
@@ -63,17 +63,19 @@ async fn repository(options: &GitOptions, folder: &Path) -> Result<PathBuf> {
         }
     };
     let git = Git { repo: folder, ..git };
-    let at = match git.output(&["rev-parse", "--is-bare-repository", "--absolute-git-dir"]).await {
+    let asked = ["rev-parse", "--is-bare-repository", "--show-cdup", "--absolute-git-dir"];
+    let at = match git.output(&asked).await {
         Ok(out) => String::from_utf8_lossy(&out).into_owned(),
         Err(GitError::Git { .. }) => return Err(none()),
         Err(error) => return Err(error),
     };
-    let (bare, git_dir) = at.split_once('\n').ok_or_else(none)?;
-    if bare == "true" {
-        return tokio::fs::canonicalize(git_dir.trim_end_matches('\n')).await.map_err(|_| none());
-    }
-    let top = git.ask(&["rev-parse", "--show-toplevel"]).await?.ok_or_else(none)?;
-    tokio::fs::canonicalize(top).await.map_err(|_| none())
+    // Where there is no work tree, nothing is said of the way up to its top.
+    let top = match at.trim_end_matches('\n').split_once('\n') {
+        Some(("true", git_dir)) => git_dir,
+        Some((_, up)) => up.split_once('\n').ok_or_else(none)?.0,
+        None => return Err(none()),
+    };
+    tokio::fs::canonicalize(git.repo.join(top)).await.map_err(|_| none())
 }
 
 /// Whether the part of this missing path that is there is an empty folder: a place to mount a volume
@@ -87,8 +89,7 @@ fn is_unmounted(path: &Path) -> bool {
 /// whether there are changes that are not committed.
 pub(super) async fn description(git: &Git, target: &Target) -> Result<String> {
     let Target { base, head, .. } = target;
-    let from_start = [EMPTY_SHA1, EMPTY_SHA256].contains(&base.as_str());
-    let range = if from_start { head.clone() } else { format!("{base}..{head}") };
+    let range = if is_empty_tree(base) { head.clone() } else { format!("{base}..{head}") };
     let count = ["rev-list", "--count", &range];
     let current = ["rev-parse", "--verify", "--quiet", "HEAD"];
     let branch = ["symbolic-ref", "--quiet", "--short", "HEAD"];
@@ -131,18 +132,19 @@ impl Finder {
             return self.between(&end(a), &end(b), false).await;
         }
         if let Some(rev) = text.strip_suffix("^!") {
-            let head = self.commit(rev).await?;
+            let head = self.known(rev, self.commit(rev).await?).await?;
             return Ok((self.parent(&head).await?, head));
         }
         self.between(text, "HEAD", false).await
     }
 
     async fn between(&self, base: &str, head: &str, strict: bool) -> Result<(String, String)> {
-        let head_id = self.commit(head).await?;
-        let Some(base_id) = self.commit_or_empty_tree(base).await? else {
-            return Err(self.unknown(base).await?);
-        };
-        let start = match self.merge_base(&base_id, &head_id).await? {
+        let (ids, start) = tokio::join!(self.both(base, head), self.merge_base(base, head));
+        let (base_id, head_id) = ids?;
+        let head_id = self.known(head, head_id).await?;
+        let base_id = if is_empty_tree(base) { Some(base.to_owned()) } else { base_id };
+        let base_id = self.known(base, base_id).await?;
+        let start = match start? {
             Some(id) => id,
             None if self.is_shallow().await? => {
                 return Err(GitError::Shallow(format!(
@@ -161,7 +163,7 @@ impl Finder {
 
     /// The last commit, and a commit of `tree` on top of it.
     async fn uncommitted(&self, tree: String) -> Result<(String, String)> {
-        let last = self.try_commit("HEAD").await?;
+        let last = self.commit("HEAD").await?;
         if let Some(last) = &last {
             let its_tree = self.git.output(&["rev-parse", &format!("{last}^{{tree}}")]).await?;
             if String::from_utf8_lossy(&its_tree).trim() == tree {
@@ -173,11 +175,11 @@ impl Finder {
     }
 
     async fn default_range(&self) -> Result<(String, String)> {
-        let Some(head) = self.try_commit("HEAD").await? else {
+        let Some(head) = self.commit("HEAD").await? else {
             return Err(GitError::EmptyRange("the repository has no commit yet".into()));
         };
         for name in ["@{upstream}", "refs/remotes/origin/HEAD", "main", "master"] {
-            let Some(other) = self.try_commit(name).await? else { continue };
+            let Some(other) = self.commit(name).await? else { continue };
             match self.merge_base(&other, &head).await? {
                 Some(base) if base != head => return Ok((base, head)),
                 _ => break,
@@ -188,7 +190,7 @@ impl Finder {
 
     /// The first parent of a commit, the empty tree when it has none.
     async fn parent(&self, commit: &str) -> Result<String> {
-        if let Some(parent) = self.try_commit(&format!("{commit}^")).await? {
+        if let Some(parent) = self.commit(&format!("{commit}^")).await? {
             return Ok(parent);
         }
         // A shallow clone hides parents that the commit itself still names.
@@ -201,40 +203,39 @@ impl Finder {
     }
 
     async fn merge_base(&self, a: &str, b: &str) -> Result<Option<String>> {
-        if a == self.empty_tree(b) {
+        if is_empty_tree(a) {
             return Ok(Some(a.to_owned()));
         }
-        let found = self.git.ask(&["merge-base", a, b]).await?;
+        let ends = [a, b].map(|rev| format!("{rev}^{{commit}}"));
+        let found = self.git.ask(&["merge-base", "--end-of-options", &ends[0], &ends[1]]).await?;
         Ok(found.and_then(|out| out.lines().next().map(str::to_owned)))
     }
 
-    async fn commit(&self, rev: &str) -> Result<String> {
-        match self.try_commit(rev).await? {
+    async fn commit(&self, rev: &str) -> Result<Option<String>> {
+        // Of some revisions git says that there is none by ending with an error.
+        match batch::commits(&self.git, &[rev]).await {
+            Ok(mut found) => Ok(found.pop().flatten()),
+            Err(GitError::Git { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn both(&self, base: &str, head: &str) -> Result<(Option<String>, Option<String>)> {
+        match batch::commits(&self.git, &[base, head]).await.as_deref() {
+            Ok([base, head]) => Ok((base.clone(), head.clone())),
+            _ => Ok((self.commit(base).await?, self.commit(head).await?)),
+        }
+    }
+
+    /// The commit that was found for a revision, or why there is none.
+    async fn known(&self, rev: &str, found: Option<String>) -> Result<String> {
+        match found {
             Some(id) => Ok(id),
-            None => Err(self.unknown(rev).await?),
+            None if self.is_shallow().await? => {
+                Err(GitError::Shallow(format!("unknown revision `{rev}`")))
+            }
+            None => Err(GitError::UnknownRevision(rev.to_owned())),
         }
-    }
-
-    async fn commit_or_empty_tree(&self, rev: &str) -> Result<Option<String>> {
-        if rev == EMPTY_SHA1 || rev == EMPTY_SHA256 {
-            return Ok(Some(rev.to_owned()));
-        }
-        self.try_commit(rev).await
-    }
-
-    async fn try_commit(&self, rev: &str) -> Result<Option<String>> {
-        let asked = format!("{rev}^{{commit}}");
-        let found =
-            self.git.ask(&["rev-parse", "--verify", "--quiet", "--end-of-options", &asked]).await?;
-        // A revision may also be a set or a negation; what is asked for is one commit.
-        Ok(found.filter(|id| !id.is_empty() && id.bytes().all(|b| b.is_ascii_hexdigit())))
-    }
-
-    async fn unknown(&self, rev: &str) -> Result<GitError> {
-        if self.is_shallow().await? {
-            return Ok(GitError::Shallow(format!("unknown revision `{rev}`")));
-        }
-        Ok(GitError::UnknownRevision(rev.to_owned()))
     }
 
     async fn is_shallow(&self) -> Result<bool> {
@@ -246,6 +247,10 @@ impl Finder {
     fn empty_tree(&self, like: &str) -> String {
         if like.len() > 40 { EMPTY_SHA256 } else { EMPTY_SHA1 }.to_owned()
     }
+}
+
+fn is_empty_tree(id: &str) -> bool {
+    [EMPTY_SHA1, EMPTY_SHA256].contains(&id)
 }
 
 const EMPTY_SHA1: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";

@@ -37,10 +37,12 @@ pub async fn ingest(
     state: &ReviewState,
 ) -> Result<Ingested> {
     let reader = deps.open(&state.target).await?;
-    let (mut settings, rules, mut findings) =
-        read_settings(&deps.forges, &state.target, reader.change(), agents).await?;
+    let change = reader.change();
+    let (settings, changes) =
+        tokio::join!(read_settings(&deps.forges, &state.target, change, agents), change.files());
+    let (mut settings, rules, mut findings) = settings?;
     state.overrides.apply(&mut settings);
-    let mut changes = reader.change().files().await?;
+    let mut changes = changes?;
     let in_names = mask_names(&mut changes);
     findings.extend(in_names.into_iter().filter(|finding| settings.wants(&finding.agent)));
     let mut files = plan_files(changes, &settings)?;
@@ -119,8 +121,10 @@ async fn read_settings(
     change: &dyn Change,
     agents: &[&dyn Agent],
 ) -> Result<(Settings, Vec<OwnRule>, Vec<Finding>)> {
-    let (rules, mut findings) = own_rules::read(change).await?;
-    let text = match change.base_file(settings::FILE, MAX_SETTINGS_BYTES).await? {
+    let (rules, text) =
+        tokio::join!(own_rules::read(change), change.base_file(settings::FILE, MAX_SETTINGS_BYTES));
+    let (rules, mut findings) = rules?;
+    let text = match text? {
         None => match forges.owner_text(&target.forge, &target.repo, settings::FILE).await? {
             None => return Ok((Settings::default(), rules, findings)),
             Some(text) => Ok(text),
