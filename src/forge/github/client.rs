@@ -4,7 +4,10 @@
 //! have been done), the API version is pinned, limits are obeyed and shared, the body of every
 //! refusal is logged. What it never does: log a token, or follow a link to another host.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use bytes::Bytes;
 use http_body_util::BodyExt;
@@ -110,7 +113,8 @@ enum As<'a> {
 /// GitHub's REST API. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Client {
-    http: Octocrab,
+    /// Made for the first request: it reads all certificates of the machine.
+    http: Arc<OnceLock<Octocrab>>,
     base: Arc<str>,
     identity: Arc<Identity>,
     pub(super) pauses: Pauses,
@@ -123,27 +127,32 @@ impl Client {
     /// As the options say, sharing limits with all processes of `store`.
     pub(super) fn new(options: &GithubOptions, store: Arc<dyn KeyValueStore>) -> Result<Self> {
         let base = options.url.trim_end_matches('/');
-        let refuse = |error: &dyn std::fmt::Display| {
+        base.parse::<http::Uri>().map_err(|error| {
             Fault::permanent(format!("github.url `{base}` cannot be used: {error}"))
-        };
-        let builder = Octocrab::builder().base_uri(base).map_err(|error| refuse(&error))?;
-        let http = builder
-            .set_connect_timeout(Some(Duration::from_secs(10)))
-            .set_read_timeout(Some(options.timeout))
-            .build()
-            .map_err(|error| refuse(&error))?;
+        })?;
         let spaced = |interval: Duration| {
             let limit = RateLimit { capacity: 1.0, per_second: 1.0 / interval.as_secs_f64() };
             RateLimiter::new(store.clone(), "github-writes", limit)
         };
         Ok(Self {
-            http,
+            http: Arc::default(),
             base: base.into(),
             identity: Arc::new(Identity::of(options)?),
             pauses: Pauses::new(store.clone()),
             writes: Some(options.write_interval).filter(|wait| !wait.is_zero()).map(spaced),
             timeout: options.timeout,
         })
+    }
+
+    fn http(&self) -> octocrab::Result<&Octocrab> {
+        if let Some(http) = self.http.get() {
+            return Ok(http);
+        }
+        let http = Octocrab::builder()
+            .set_connect_timeout(Some(Duration::from_secs(10)))
+            .set_read_timeout(Some(self.timeout))
+            .build()?;
+        Ok(self.http.get_or_init(|| http))
     }
 
     /// The App it acts for, which alone may write check runs.
@@ -319,8 +328,9 @@ impl Client {
         if let Some(authorization) = authorization {
             request = request.header("authorization", authorization);
         }
-        let request = self.http.build_request(request, call.body.as_ref()).map_err(|e| text(&e))?;
-        let response = self.http.send(request).await.map_err(|e| text(&e))?;
+        let http = self.http().map_err(|e| text(&e))?;
+        let request = http.build_request(request, call.body.as_ref()).map_err(|e| text(&e))?;
+        let response = http.send(request).await.map_err(|e| text(&e))?;
         let (head, body) = response.into_parts();
         let body = http_body_util::Limited::new(body, MAX_ANSWER_BYTES).collect().await;
         let body = body.map_err(|error| error.to_string())?.to_bytes();

@@ -1,6 +1,9 @@
 //! Contents by object id and commits by name, through one `git cat-file --batch` conversation per call.
 
-use std::collections::HashMap;
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
+};
 
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::process::ChildStdout;
@@ -21,10 +24,29 @@ struct Header {
     size: u64,
 }
 
+/// Sizes of blobs that were asked for before: what a blob holds never changes.
+#[derive(Debug, Default)]
+pub(super) struct Sizes(Mutex<HashMap<String, u64>>);
+
+impl Sizes {
+    fn of(&self, blobs: &[String]) -> Vec<Option<u64>> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        blobs.iter().map(|blob| known.get(blob).copied()).collect()
+    }
+}
+
 /// The sizes of `blobs`, in their order; `None` where the repository does not hold one.
 pub(super) async fn sizes(git: &Git, blobs: &[String]) -> Result<Vec<Option<u64>>> {
-    let headers = headers(git, blobs).await?;
-    Ok(headers.into_iter().map(|header| header.map(|header| header.size)).collect())
+    let known = git.sizes.of(blobs);
+    let asked = blobs.iter().zip(&known).filter(|(_, size)| size.is_none());
+    let asked: Vec<String> = asked.map(|(blob, _)| blob.clone()).collect();
+    if asked.is_empty() {
+        return Ok(known);
+    }
+    let found = headers(git, &asked).await?.into_iter();
+    let found = asked.into_iter().zip(found).filter_map(|(blob, it)| Some((blob, it?.size)));
+    git.sizes.0.lock().unwrap_or_else(PoisonError::into_inner).extend(found);
+    Ok(git.sizes.of(blobs))
 }
 
 /// The commits that these revisions name, in their order; `None` where one names no commit.
@@ -37,9 +59,6 @@ pub(super) async fn commits(git: &Git, revisions: &[&str]) -> Result<Vec<Option<
 
 /// What git says of the objects of these names, in their order; `None` where there is none.
 async fn headers(git: &Git, names: &[String]) -> Result<Vec<Option<Header>>> {
-    if names.is_empty() {
-        return Ok(Vec::new());
-    }
     let work = async {
         let (running, input, mut out) = git.converse(CHECK)?;
         let read = async {

@@ -6,6 +6,7 @@ use std::{
     os::unix::process::ExitStatusExt,
     path::{Path, PathBuf},
     process::{ExitStatus, Stdio},
+    sync::Arc,
     time::Duration,
 };
 
@@ -16,7 +17,10 @@ use tokio::{
     time::timeout,
 };
 
-use super::error::{GitError, Result, names_the_machine, not_started};
+use super::{
+    batch::Sizes,
+    error::{GitError, Result, names_the_machine, not_started},
+};
 
 /// How git is run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,6 +90,8 @@ pub(super) struct Git {
     pub(super) index: Option<PathBuf>,
     /// Whether HTTP may be spoken, and with which Authorization header.
     pub(super) network: Option<Network>,
+    /// What is known of the repository's blobs.
+    pub(super) sizes: Arc<Sizes>,
 }
 
 /// How git may reach a server.
@@ -109,6 +115,7 @@ impl Git {
             apart: None,
             index: None,
             network: None,
+            sizes: Arc::default(),
         }
     }
 

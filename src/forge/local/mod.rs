@@ -28,7 +28,7 @@ mod uncommitted;
 use std::{
     collections::HashSet,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use async_trait::async_trait;
@@ -60,12 +60,14 @@ const MAX_PATHS_PER_COMMAND: usize = 200;
 pub struct LocalGit {
     options: GitOptions,
     allowed: Option<Vec<PathBuf>>,
+    /// What a person's range was resolved to, until its run is admitted in this process.
+    asked: Arc<Mutex<Option<Target>>>,
 }
 
 impl LocalGit {
     /// Runs git as `options` say.
     pub fn new(options: GitOptions) -> Self {
-        Self { options, allowed: None }
+        Self { options, ..Self::default() }
     }
 
     /// The same for repositories in these folders (canonical paths) only; `None` allows any.
@@ -81,6 +83,14 @@ impl LocalGit {
     /// When the folder is in no repository, a revision is unknown, or there is nothing between them.
     pub async fn target(&self, folder: &Path, selection: &Selection) -> Result<Target> {
         range::resolve(&self.options, folder, selection).await
+    }
+
+    /// The target that was resolved last, if it is what `locator` names.
+    fn just_resolved(&self, locator: &Locator) -> Option<Target> {
+        let Selection::Ends { base, head } = &locator.selection else { return None };
+        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let same = |it: &Target| (&it.repo, &it.base, &it.head) == (&locator.place, base, head);
+        asked.filter(same)
     }
 
     /// Whether the allowed folder around this place is missing, or empty.
@@ -125,7 +135,11 @@ impl Forge for LocalGit {
 
     async fn resolve(&self, locator: &Locator) -> base::Result<Resolved> {
         let place = Path::new(&locator.place);
-        let target = match self.target(place, &locator.selection).await {
+        let target = match self.just_resolved(locator) {
+            Some(target) => Ok(target),
+            None => self.target(place, &locator.selection).await,
+        };
+        let target = match target {
             // Which of both is at fault is told by the folder that holds it.
             Err(GitError::NotARepository(_) | GitError::Gone(_)) if self.is_away(place) => {
                 self.check().await?;
@@ -134,6 +148,9 @@ impl Forge for LocalGit {
             found => found?,
         };
         self.check_allowed(&target).await?;
+        if !matches!(locator.selection, Selection::Ends { .. }) {
+            *self.asked.lock().unwrap_or_else(PoisonError::into_inner) = Some(target.clone());
+        }
         Ok(Resolved { target, subject: None, order: 0, introduction: None })
     }
 

@@ -91,18 +91,19 @@ pub(super) async fn description(git: &Git, target: &Target) -> Result<String> {
     let Target { base, head, .. } = target;
     let range = if is_empty_tree(base) { head.clone() } else { format!("{base}..{head}") };
     let count = ["rev-list", "--count", &range];
-    let current = ["rev-parse", "--verify", "--quiet", "HEAD"];
-    let branch = ["symbolic-ref", "--quiet", "--short", "HEAD"];
-    let (count, current, branch, uncommitted) =
-        tokio::join!(git.ask(&count), git.ask(&current), git.ask(&branch), uncommitted::any(git));
+    let current = ["rev-parse", "HEAD", "--abbrev-ref", "HEAD"];
+    let (count, current, uncommitted) =
+        tokio::join!(git.ask(&count), git.ask(&current), uncommitted::any(git));
     let mut text = match count?.as_deref() {
         Some("1") | None => "1 commit".to_owned(),
         Some(count) => format!("{count} commits"),
     };
-    if current?.as_deref() != Some(head) {
+    let current = current?.unwrap_or_default();
+    let Some((_, branch)) = current.split_once('\n').filter(|(id, _)| id == head) else {
         return Ok(text);
-    }
-    if let Some(branch) = branch? {
+    };
+    // Without a branch it is called HEAD.
+    if branch != "HEAD" {
         text.push_str(&format!(", branch {branch}"));
     }
     if uncommitted.unwrap_or_default() {
