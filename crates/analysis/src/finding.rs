@@ -207,9 +207,12 @@ impl Finding {
     /// Quotes are shown and stored up to this many characters.
     pub const QUOTE_CHARS: usize = 400;
 
+    /// Below the usual threshold.
+    pub const SOFTENED: Confidence = Confidence::hundredths(45);
+
     /// Makes it less sure than the usual threshold asks for, if it was surer: it still counts.
     pub fn soften(&mut self) {
-        self.confidence = self.confidence.min(Confidence::hundredths(45));
+        self.confidence = self.confidence.min(Self::SOFTENED);
     }
 
     /// A finding about the file as a whole.

@@ -111,6 +111,7 @@ const TOOLING: &[&str] = &[
     "**/script/**",
     "**/tools/**",
     "**/hack/**",
+    "**/playground/**",
     "**/dev/**",
     "**/bin/**",
     "**/ci/**",

@@ -113,6 +113,19 @@ pub fn mask(text: String) -> Masked {
     Masked { text: MaskedText(String::from_utf8_lossy(&bytes).into()), secrets }
 }
 
+/// The lines of `text` on which a secret begins that `base` holds as well.
+pub fn known_lines(text: &str, base: &str) -> LineSet {
+    let lines = Lines::new(text);
+    let known =
+        |secret: &&Secret| text.get(secret.range.clone()).is_some_and(|value| base.contains(value));
+    find(text)
+        .iter()
+        .filter(known)
+        .map(|secret| lines.at(secret.range.start))
+        .map(|line| line..=line)
+        .collect()
+}
+
 /// Whether there is a kind of credential of this name.
 pub fn is_kind(id: &str) -> bool {
     kinds().all.iter().any(|kind| kind.id == id)

@@ -81,5 +81,26 @@ async fn moved_lines_are_no_news() {
         "def f(a):\n    while True:\n        if a == None: g('x')\n        if a == None: g('x')\n";
     repo.write("a.py", old).commit("back");
     repo.write("a.py", twice).commit("one more");
-    assert_eq!(found(&repo.review("HEAD^!").await).len(), 2);
+    assert_eq!(found(&repo.review("HEAD^!").await).len(), 1);
+}
+
+/// What stood on a line before it was edited is no news, and neither is a secret that the file held before.
+#[tokio::test]
+async fn what_was_there_before_is_no_news() {
+    let repo = Repo::new();
+    let (one, two) = ("kX9mQ2vL7pR4tW8zB3nC", "Zt5Rw1Yb6Ns8Hd3Kf0Qg");
+    let old = format!(
+        "KEY = '1'\nAPI_KEY = '{one}'\ndef f(a, b):\n    return requests.get(a.url, params=b)\n"
+    );
+    repo.write("a.py", &old).commit("base");
+    let edited = old.replace("a.url,", "a.place.url,").replace("API_KEY = ", "OTHER_API_KEY = ");
+    repo.write("a.py", &edited).commit("edited");
+    assert_eq!(found(&repo.review("HEAD^!").await), [""; 0]);
+    let other =
+        edited.replace(one, two).replace("get(a.place.url, params=b)", "post(LIMITS, data=b)");
+    repo.write("a.py", &other).commit("something else in their place");
+    assert_eq!(
+        found(&repo.review("HEAD^!").await),
+        ["secret-hardcoded-credential a.py:2-2", "py-request-without-timeout a.py:4-4"]
+    );
 }

@@ -300,10 +300,13 @@ impl Model {
         self.by_last.entry(last).or_default().push((pattern.to_owned(), meaning.clone()));
     }
 
-    /// What the model says of `path`.
+    /// What the model says of `path`. What it knows by its whole name (`re.search`) is no method of that name
+    /// (`.search`).
     pub(super) fn meanings<'m>(&'m self, path: &'m str) -> impl Iterator<Item = &'m Meaning> {
         let named = self.by_last.get(last(path)).into_iter().flatten();
-        named.filter(|(pattern, _)| matches(pattern, path)).map(|(_, meaning)| meaning)
+        let whole = named.clone().any(|(pattern, _)| pattern == path && !path.starts_with('.'));
+        let fits = move |name: &str| matches(name, path) && !(whole && name.starts_with('.'));
+        named.filter(move |(pattern, _)| fits(pattern)).map(|(_, meaning)| meaning)
     }
 }
 

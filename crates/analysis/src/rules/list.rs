@@ -152,7 +152,6 @@ pub const BUILT_IN: &[(&str, &str)] = rules![
     "pattern/rb-rescue-exception.yml",
     "pattern/rust-dbg-macro.yml",
     "pattern/rust-todo-macro.yml",
-    "security/c-check-then-use.yml",
     "security/c-command-from-data.yml",
     "security/c-copy-without-limit.yml",
     "security/c-double-free.yml",

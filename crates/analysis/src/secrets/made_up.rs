@@ -20,7 +20,7 @@ pub(super) fn made_up(secret: &Secret, path: &str, line: &str) -> bool {
         // Keys made for tests are committed on purpose.
         "private-key" => {
             let name = line.split("-----begin").next().unwrap_or_default();
-            let dev = path.split('/').any(|folder| folder == "dev");
+            let dev = path.split('/').any(|folder| matches!(folder, "dev" | "integration"));
             let file = path.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
             let sample = ["example", "sample"].iter().any(|word| file.contains(word));
             test || dev || sample || INVENTED.iter().any(|word| name.contains(word))

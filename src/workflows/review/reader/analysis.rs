@@ -1,6 +1,6 @@
 //! What the analysers of every category say about one file, both of its sides at hand.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{
     Limits,
@@ -71,6 +71,7 @@ impl Analysed {
             let without = || sides::base_without(&file.path, text, &touched);
             let base = grew.then(without).flatten().unwrap_or(base);
             soften_moved(&mut analysed.findings, file, &base, source);
+            soften_known(&mut analysed.findings, file, &base, (source, rules));
             let checked = compare(file, &base, source, limits);
             analysed.findings.extend(checked.findings);
             analysed.changed = checked.changed;
@@ -138,6 +139,48 @@ fn soften_moved(
             finding.soften();
         }
     }
+}
+
+/// Makes findings less sure that were there before: the same rule says the same of removed lines much like theirs. What
+/// somebody else decides stays worth saying where such a line is edited.
+fn soften_known(
+    findings: &mut [Finding],
+    file: &FileChange,
+    base: &MaskedText,
+    (source, rules): (SourceText<'_>, &Ruleset),
+) {
+    let removed: LineSet = file.removed().collect();
+    let sure = |it: &Finding| {
+        !it.is_whole_file() && it.flow.is_empty() && it.confidence > Finding::SOFTENED
+    };
+    if removed.is_empty() || !findings.iter().any(sure) {
+        return;
+    }
+    let before = SourceText { path: source.path, text: base, touched: &removed };
+    let mut known = examine(rules, before).findings;
+    let (old, new) = (Lines::new(base), Lines::new(source.text));
+    for finding in findings.iter_mut().filter(|it| sure(it)) {
+        let same = known.iter().position(|it| {
+            it.rule == finding.rule && alike(&words(it, &old), &words(finding, &new))
+        });
+        if let Some(same) = same {
+            known.swap_remove(same);
+            finding.soften();
+        }
+    }
+}
+
+/// The words of the lines that a finding is about.
+fn words<'t>(finding: &Finding, lines: &Lines<'t>) -> HashSet<&'t str> {
+    let part = |c: char| !(c.is_alphanumeric() || c == '_');
+    let lines = (finding.start_line..=finding.end_line).filter_map(|line| lines.get(line));
+    lines.flat_map(|line| line.split(part)).filter(|word| !word.is_empty()).collect()
+}
+
+/// Whether two thirds of all words stand in both.
+fn alike(a: &HashSet<&str>, b: &HashSet<&str>) -> bool {
+    let shared = a.intersection(b).count();
+    shared * 3 >= (a.len() + b.len() - shared) * 2
 }
 
 /// A line without what formatters change.

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use futures_util::future::join_all;
 
-use super::{ChangeReader, lock};
+use super::{ChangeReader, Head, lock};
 use crate::{
-    analysis::{MaskedText, sides},
+    analysis::{Finding, MaskedText, secrets, sides},
     base::Result,
     forge::{Content, FileChange},
 };
@@ -38,6 +38,31 @@ impl ChangeReader {
     pub async fn base_file(&self, path: &str, limit: u64) -> Result<Option<Content>> {
         let known = lock(&self.base_files).entry(path.to_owned()).or_default().clone();
         known.get_or_try_init(|| self.change.base_file(path, limit)).await.cloned()
+    }
+
+    /// Makes secrets less sure that were in the file before: whoever wants one has it already.
+    pub(super) async fn soften_known_secrets(
+        &self,
+        files: &[&FileChange],
+        heads: &mut [Head],
+    ) -> Result<()> {
+        let told = |(file, head): &(&&FileChange, &mut Head)| {
+            !head.secrets.is_empty() && file.removed().next().is_some()
+        };
+        let told: Vec<(&&FileChange, &mut Head)> = files.iter().zip(heads).filter(told).collect();
+        let blobs = told.iter().flat_map(|(f, _)| [f.base.blob.clone(), f.head.blob.clone()]);
+        let contents = self.contents(&blobs.collect::<Vec<_>>()).await?;
+        for ((_, head), sides) in told.into_iter().zip(contents.chunks_exact(2)) {
+            let [Content::Text { text: base, .. }, Content::Text { text, .. }] = sides else {
+                continue;
+            };
+            let (base, text) = (base.clone(), text.clone());
+            let known = self.compute(move || secrets::known_lines(&text, &base)).await;
+            let known = known.unwrap_or_default();
+            let known = |finding: &&mut Finding| known.contains(finding.start_line);
+            head.secrets.iter_mut().filter(known).for_each(Finding::soften);
+        }
+        Ok(())
     }
 
     /// The base sides of those files that something is compared with: programs that lost a line,

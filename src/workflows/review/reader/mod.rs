@@ -314,9 +314,11 @@ impl ChangeReader {
             let (file, limits) = ((*file).clone(), self.limits.clone());
             let head = self.compute(move || Head::new(&file, content, &limits)).await;
             self.counts.one_done(Work::Reading);
-            Arc::new(head.unwrap_or_else(Head::crashed))
+            head.unwrap_or_else(Head::crashed)
         });
-        let heads = join_all(masked).await;
+        let mut heads = join_all(masked).await;
+        self.soften_known_secrets(files, &mut heads).await?;
+        let heads: Vec<Arc<Head>> = heads.into_iter().map(Arc::new).collect();
         let mut cache = lock(&self.heads);
         for (file, head) in files.iter().zip(&heads) {
             let size = head.text.as_ref().map_or(0, |text| text.len());
