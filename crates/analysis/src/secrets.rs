@@ -113,17 +113,14 @@ pub fn mask(text: String) -> Masked {
     Masked { text: MaskedText(String::from_utf8_lossy(&bytes).into()), secrets }
 }
 
-/// The lines of `text` on which a secret begins that `base` holds as well.
+/// The lines of `text` on which a secret begins that is one of `base` as well.
 pub fn known_lines(text: &str, base: &str) -> LineSet {
-    let lines = Lines::new(text);
-    let known =
-        |secret: &&Secret| text.get(secret.range.clone()).is_some_and(|value| base.contains(value));
-    find(text)
-        .iter()
-        .filter(known)
-        .map(|secret| lines.at(secret.range.start))
-        .map(|line| line..=line)
-        .collect()
+    let old = find(base);
+    let old: HashSet<&str> = old.iter().filter_map(|it| base.get(it.range.clone())).collect();
+    let is_known = |it: &&Secret| text.get(it.range.clone()).is_some_and(|it| old.contains(it));
+    let (lines, found) = (Lines::new(text), find(text));
+    let known = found.iter().filter(is_known).map(|secret| lines.at(secret.range.start));
+    known.map(|line| line..=line).collect()
 }
 
 /// Whether there is a kind of credential of this name.

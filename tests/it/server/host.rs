@@ -64,7 +64,7 @@ impl Shaky {
     pub fn hang_at_contents(&self, asked: &Path) {
         let hang = "while kill -0 $PPID 2>/dev/null; do sleep 0.05; done; exit 1";
         self.trouble(&format!(
-            "case \"$*\" in *cat-file*) touch {}; {hang};; esac",
+            "case \"$*\" in *'cat-file --batch '*) touch {}; {hang};; esac",
             asked.display()
         ));
     }
@@ -125,7 +125,7 @@ async fn a_git_that_the_machine_ends_or_hinders_is_tried_again() {
         "echo 'fatal: unable to read tree: Input/output error' >&2; exit 128",
         "echo 'error: cannot fork() for rev-list: Resource temporarily unavailable' >&2; exit 128",
         // Only contents are affected, in the middle of an answer.
-        "case \"$*\" in *cat-file*) printf 'abc'; kill -KILL $$;; esac",
+        "case \"$*\" in *'cat-file --batch '*) printf 'abc'; kill -KILL $$;; esac",
     ] {
         let (repo, shaky) = (repository(), Shaky::new());
         shaky.trouble(trouble);
@@ -170,7 +170,7 @@ async fn a_run_that_kills_its_worker_is_given_up() {
     let shaky = Shaky::on(patient(Machine::new().set("worker.lease", "10m")));
     let (good, bad) = (Repo::new(), repository());
     let shown = bad.path().display().to_string();
-    shaky.trouble(&format!("case \"$*\" in *{shown}*cat-file*) kill -KILL $PPID;; esac"));
+    shaky.trouble(&format!("case \"$*\" in *{shown}*'cat-file --batch '*) kill -KILL $PPID;; esac"));
     for range in many_commits(&good, 3).windows(2) {
         shaky.enqueue_range(&good, &range[0], &range[1]);
     }

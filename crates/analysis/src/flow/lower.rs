@@ -71,9 +71,12 @@ pub(super) fn line(node: Node<'_>) -> u32 {
     u32::try_from(node.start_position().row).unwrap_or(u32::MAX).saturating_add(1)
 }
 
-/// The line a node ends on, from 1.
+/// The line a node ends on, from 1. One that takes a line's end in with it, as what is left open at
+/// the end of a text does, ends on that line.
 pub(super) fn last_line(node: Node<'_>) -> u32 {
-    u32::try_from(node.end_position().row).unwrap_or(u32::MAX).saturating_add(1)
+    let end = node.end_position();
+    let last = u32::try_from(end.row).unwrap_or(u32::MAX).saturating_add(u32::from(end.column > 0));
+    last.max(line(node))
 }
 
 /// The named children of a node; comments among them.

@@ -98,3 +98,15 @@ fn bounds_are_named() {
     let examined = crate::examine(&Ruleset::built_in(), source);
     assert!(examined.skipped.is_none() && !examined.cut_off.is_empty());
 }
+
+/// Whatever is left open at the end of a text, a finding ends on a line that there is.
+#[test]
+fn findings_end_within_their_text() {
+    let open = "class A%r < B = User.order(\"#{params[:sort]}order(\"#{params[:sort]} desc\")\n  end\nend\n";
+    let text = &MaskedText::from(open);
+    let source = SourceText { path: "a.rb", text, touched: &LineSet::all() };
+    let (rules, lines) = (Ruleset::built_in(), Lines::new(text));
+    let found = rules.scan(source, &lines);
+    assert!(found.iter().any(|f| f.source == Source::Flow), "{found:?}");
+    assert!(found.iter().all(|f| f.end_line <= lines.count()), "{found:?}");
+}
