@@ -170,7 +170,8 @@ async fn a_run_that_kills_its_worker_is_given_up() {
     let shaky = Shaky::on(patient(Machine::new().set("worker.lease", "10m")));
     let (good, bad) = (Repo::new(), repository());
     let shown = bad.path().display().to_string();
-    shaky.trouble(&format!("case \"$*\" in *{shown}*'cat-file --batch '*) kill -KILL $PPID;; esac"));
+    shaky
+        .trouble(&format!("case \"$*\" in *{shown}*'cat-file --batch '*) kill -KILL $PPID;; esac"));
     for range in many_commits(&good, 3).windows(2) {
         shaky.enqueue_range(&good, &range[0], &range[1]);
     }
