@@ -125,6 +125,9 @@ const TOOLING: &[&str] = &[
     "**/commands/*.py",
     "**/{migrate,migration,migrations}/**",
     "**/release.*",
+    "**/release/**",
+    "**/extra/**",
+    "**/*changelog*.*",
 ];
 
 const DATA: &[&str] = &[

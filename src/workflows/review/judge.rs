@@ -136,6 +136,16 @@ impl Placed {
         });
     }
 
+    /// Makes those of these fingerprints less sure.
+    pub fn soften(&mut self, fingerprints: &[String]) {
+        let known = |it: &&mut Finding| fingerprints.contains(&it.fingerprint);
+        self.findings
+            .iter_mut()
+            .map(|(finding, _)| finding)
+            .filter(known)
+            .for_each(Finding::soften);
+    }
+
     /// `found` by `texts`, the masked heads of their files by path.
     pub fn of<T: AsRef<str>>(found: Vec<Finding>, texts: &HashMap<String, T>) -> Self {
         let mut placed = Self::default();

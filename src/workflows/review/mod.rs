@@ -20,6 +20,7 @@
 //! | `deps.rs` | what the nodes need from outside |
 //! | `ingest.rs`, `agents/`, `judge.rs`, `publish.rs` | the nodes |
 //! | `anchors.rs` | findings on the lines they quote |
+//! | `moved.rs` | which of them are about code that came from another file |
 //! | `suggestions.rs` | which suggestions may be made |
 //! | `past.rs` | what earlier reviews mean for this one |
 //! | `models/` | what agents ask language models, where one is configured |
@@ -40,6 +41,7 @@ mod input;
 pub mod judge;
 mod lock_files;
 pub mod models;
+mod moved;
 mod names;
 mod overrides;
 mod own_rules;
@@ -66,6 +68,7 @@ use self::{
     agents::{AGENTS, Agent},
     judge::Placed,
     models::ModelDispatch,
+    moved::Moved,
     reader::{Count, Work},
 };
 pub use self::{
@@ -362,13 +365,18 @@ pub async fn judge_all(
         quoting.get(f.path.as_str()).is_some_and(|all| all.iter().any(|f| !f.is_whole_file()))
     };
     let files: Vec<&FileChange> = change.files.iter().map(|f| &f.change).filter(quotes).collect();
-    let mut placed = Placed::default();
+    let (mut placed, mut moved) = (Placed::default(), Moved::default());
     let reader = deps.open(&state.target).await?;
     for batch in reader.batches(&files) {
         let texts = reader.texts(batch).await?;
-        let here = batch.iter().filter_map(|f| quoting.remove(f.path.as_str()));
-        placed.place(here.flatten().collect(), &texts);
+        for file in batch {
+            let here = quoting.remove(file.path.as_str()).unwrap_or_default();
+            texts.get(&file.path).into_iter().for_each(|text| moved.add(&here, file, text));
+            placed.place(here, &texts);
+        }
     }
+    let changes: Vec<&FileChange> = change.files.iter().map(|f| &f.change).collect();
+    placed.soften(&moved.fingerprints(&reader, &changes).await?);
     let no_texts: HashMap<String, String> = HashMap::new();
     placed.place(quoting.into_values().flatten().collect(), &no_texts);
     let past = Past::of(deps, &state.target).await?;

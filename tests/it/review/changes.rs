@@ -77,10 +77,28 @@ async fn moved_lines_are_no_news() {
     repo.write("a.py", "def f(a):\n    while True:\n        if a == None: g(\"x\")\n");
     repo.commit("indented and quoted");
     assert_eq!(found(&repo.review("HEAD^!").await), [""; 0]);
+    repo.write("a.rb", "binding.pry\n").commit("another");
+    repo.write("a.rb", "binding.pry # for now\n").commit("explained");
+    assert_eq!(found(&repo.review("HEAD^!").await), [""; 0]);
     let twice =
         "def f(a):\n    while True:\n        if a == None: g('x')\n        if a == None: g('x')\n";
     repo.write("a.py", old).commit("back");
     repo.write("a.py", twice).commit("one more");
+    assert_eq!(found(&repo.review("HEAD^!").await).len(), 1);
+}
+
+/// Code that stood in another file is no news where it stands now. What it has not around it any more is.
+#[tokio::test]
+async fn code_of_another_file_is_no_news() {
+    let repo = Repo::new();
+    let code = "    if a == None:\n        return 1\n";
+    repo.write("a.py", format!("def f(a):\n{code}")).write("c.py", "x = 1\n").commit("base");
+    repo.write("a.py", "y = 1\n").write("b.py", format!("z = 1\n\ndef f(b, a):\n{code}"));
+    repo.write("c.py", "x = 1\ndef g(a):\n    if a == None: return 2\n").commit("moved");
+    assert_eq!(found(&repo.review("HEAD^!").await), ["py-compare-none c.py:3-3"]);
+    let twice = format!("z = 1\n\ndef f(b, a):\n{code}\ndef h(b, a):\n{code}");
+    repo.git(["reset", "-q", "--hard", "HEAD^"]);
+    repo.write("a.py", "y = 1\n").write("b.py", twice).commit("moved, and copied");
     assert_eq!(found(&repo.review("HEAD^!").await).len(), 1);
 }
 

@@ -154,6 +154,8 @@ pub(super) struct Param<'t> {
     /// A name, or a pattern.
     pub(super) target: Expr<'t>,
     pub(super) ty: Option<&'t str>,
+    /// Whether callers that pass nothing get a text or a number: it is one of a few choices.
+    pub(super) optional: bool,
     /// Annotations, decorators and attributes on it, as written.
     pub(super) marks: Vec<&'t str>,
 }

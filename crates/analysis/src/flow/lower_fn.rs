@@ -97,7 +97,7 @@ impl<'t> Lowering<'t> {
         let Some(list) = list else { return Vec::new() };
         if matches!(self.table.shape(list), Some(Shape::Name)) {
             let target = self.expr(list);
-            return vec![Param { target, ty: None, marks: Vec::new() }];
+            return vec![Param { target, ty: None, optional: false, marks: Vec::new() }];
         }
         self.parts(list).into_iter().flat_map(|node| self.param(node)).collect()
     }
@@ -105,7 +105,9 @@ impl<'t> Lowering<'t> {
     fn param(&mut self, node: Node<'t>) -> Vec<Param<'t>> {
         let ty = node.child_by_field_name("type").map(|n| self.source(n));
         let mut marks = annotations(self, node);
-        let default = node.child_by_field_name("value").map(|n| self.source(n));
+        let mut default = ["value", "default_value", "right"].iter();
+        let default = default.find_map(|f| node.child_by_field_name(f)).map(|n| self.source(n));
+        let optional = default.is_some_and(is_choice);
         marks.extend(ty.into_iter().chain(default).filter(|text| text.contains(INJECTED)));
         let field = ["name", "pattern", "left"].iter().find_map(|f| {
             let all: Vec<_> = node.children_by_field_name(f, &mut node.walk()).collect();
@@ -117,7 +119,7 @@ impl<'t> Lowering<'t> {
         let nodes = field.unwrap_or_else(|| vec![inner().unwrap_or(node)]);
         let mut params = Vec::new();
         for name in nodes {
-            params.push(Param { target: self.expr(name), ty, marks: marks.clone() });
+            params.push(Param { target: self.expr(name), ty, optional, marks: marks.clone() });
         }
         params
     }
@@ -125,6 +127,12 @@ impl<'t> Lowering<'t> {
 
 /// What a framework calls with a function of the program: the parameter is what that gives.
 pub(super) const INJECTED: &str = "Depends(";
+
+/// Whether the default of a parameter is a number, or a text with something in it.
+fn is_choice(default: &str) -> bool {
+    let quoted = default.starts_with(['"', '\'']) && default.len() > 2;
+    quoted || default.starts_with(|c: char| c.is_ascii_digit())
+}
 
 /// What annotates a function or a parameter: children of kinds that hold annotations.
 fn annotations<'t>(lowering: &Lowering<'t>, node: Node<'t>) -> Vec<&'t str> {

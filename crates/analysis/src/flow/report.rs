@@ -1,5 +1,7 @@
 //! Flows into findings: how sure each is, where it is shown, and the way it takes.
 
+use std::{cmp::Reverse, collections::HashMap, fmt::Write as _};
+
 use super::{
     form::Unit,
     model::{self, Harm, Reach},
@@ -17,6 +19,8 @@ const FROM_PARAMETER: u8 = 60;
 const FROM_NEAR: u8 = 40;
 /// What passing through something unknown takes off.
 const VAGUE: u8 = 30;
+/// The kind of harm that a check of the value ends for all its uses: the surest of them is reported.
+const ENDED_AT_SOURCE: &str = "path-traversal";
 /// Steps shown of one way.
 const MAX_SHOWN: usize = 12;
 /// Characters shown of one step.
@@ -80,6 +84,14 @@ pub(super) fn findings(
             None => best.push((hit, sure)),
         }
     }
+    let mut uses: HashMap<_, Vec<u32>> = HashMap::new();
+    best.sort_by_key(|(hit, sure)| (Reverse(*sure), hit.line));
+    best.retain(|(hit, _)| {
+        let once = model::harms().get(hit.harm).is_some_and(|harm| harm.id == ENDED_AT_SOURCE);
+        let uses = uses.entry((hit.harm, hit.origin)).or_default();
+        uses.push(hit.line);
+        !once || uses.len() == 1
+    });
     let test = globs::is_test(source.path);
     let tooling = globs::is_tooling(source.path);
     let mut all: Vec<Finding> = Vec::new();
@@ -89,6 +101,13 @@ pub(super) fn findings(
             if followed.sources.get(at).is_some_and(|s| s.reach == Reach::Request));
         if test || tooling && !request {
             finding.soften();
+        }
+        let others = uses.get(&(hit.harm, hit.origin)).filter(|_| finding.rule == ENDED_AT_SOURCE);
+        if let [_, others @ ..] = others.map_or(&[][..], Vec::as_slice)
+            && !others.is_empty()
+        {
+            let others: Vec<String> = others.iter().map(u32::to_string).collect();
+            let _ = write!(finding.body, " It is used so on line {}, too.", others.join(", "));
         }
         all.push(finding);
     }
@@ -102,9 +121,10 @@ fn confidence(unit: &Unit<'_>, followed: &Followed, hit: &Hit, harm: &Harm) -> u
             Some(Reach::Parameter) => FROM_PARAMETER,
             _ => FROM_NEAR,
         },
-        Origin::Param(at, _) => {
-            let open = unit.functions.get(at).is_some_and(|f| f.exported && !f.nested);
-            if open { FROM_PARAMETER } else { FROM_NEAR }
+        Origin::Param(at, number) => {
+            let function = unit.functions.get(at).filter(|f| f.exported && !f.nested);
+            let param = function.and_then(|f| f.params.get(number));
+            if param.is_some_and(|p| !p.optional) { FROM_PARAMETER } else { FROM_NEAR }
         }
     };
     let mut sure = harm.confidence.get().min(most);

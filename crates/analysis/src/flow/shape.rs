@@ -34,6 +34,7 @@ impl<'t> Run<'_, 't> {
                 || harm.composed && reach < Reach::Request && !taint.composed
                 || harm.id == "sql-injection" && self.is_own_sql(taint.origin)
                 || harm.id == "request-forgery" && self.is_in_browser(taint.origin)
+                || harm.id == "shell-injection" && !taint.composed && self.is_list(taint.origin)
                 || !self.does_harm(spec, harm, value, taint)
             {
                 continue;
@@ -135,6 +136,14 @@ impl<'t> Run<'_, 't> {
         ["location.", "document.", "window."].iter().any(|start| label.starts_with(start))
     }
 
+    /// Whether a parameter is a list of arguments, by its type: no shell reads them.
+    fn is_list(&self, origin: Origin) -> bool {
+        let Origin::Param(at, number) = origin else { return false };
+        let param = self.unit.functions.get(at).and_then(|f| f.params.get(number));
+        let ty = param.and_then(|p| p.ty).unwrap_or_default().to_ascii_lowercase();
+        ty.starts_with("list") || ty.starts_with("array") || ty.contains("[]") || ty.contains("...")
+    }
+
     /// Whether a parameter is, by its name, a part of SQL that the caller wrote.
     fn is_own_sql(&self, origin: Origin) -> bool {
         const WORDS: &[&str] = &[
@@ -203,7 +212,9 @@ fn does_harm(harm: &str, value: &Value, taint: &Taint, reach: Reach) -> bool {
         // A list is for the router, which makes the address.
         "open-redirect" => !matches!(value.known, Known::List(_)) && address(text, true),
         "request-forgery" => address(text, false),
-        "cross-site-scripting" => reach == Reach::Request && (!taint.vague || has_markup(text)),
+        "cross-site-scripting" => {
+            reach == Reach::Request && !is_json(text) && (!taint.vague || has_markup(text))
+        }
         "shell-injection" => command(value),
         _ => true,
     }
@@ -247,6 +258,12 @@ pub(super) fn past_host(field: &str, value: &mut Value) {
 
 fn has_markup(text: Option<&str>) -> bool {
     text.is_some_and(|text| text.contains('<'))
+}
+
+/// Whether a text is data for programs, by its start.
+fn is_json(text: Option<&str>) -> bool {
+    let text = text.map(|text| text.split_whitespace().collect::<String>());
+    text.is_some_and(|text| ["{\"", "[\"", "[{\""].iter().any(|start| text.starts_with(start)))
 }
 
 /// Whether the first thing from outside in an address decides where it leads.

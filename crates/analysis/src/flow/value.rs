@@ -21,7 +21,7 @@ const MAX_NESTING: u8 = 6;
 pub(super) type Harms = u32;
 
 /// Where a value comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Origin {
     /// A source, by its number in this file.
     Source(usize),

@@ -183,9 +183,12 @@ fn alike(a: &HashSet<&str>, b: &HashSet<&str>) -> bool {
     shared * 3 >= (a.len() + b.len() - shared) * 2
 }
 
-/// A line without what formatters change.
-fn bare(line: &str) -> String {
-    let kept = line.chars().filter(|c| !c.is_whitespace());
+/// A line without what formatters change, and without a comment at its end. What hides in comments is not ASCII.
+pub fn bare(line: &str) -> String {
+    let parts = [" #", " // "].iter().find_map(|mark| line.split_once(mark));
+    let code = parts.filter(|(code, said)| !code.trim().is_empty() && said.is_ascii());
+    let code = code.map_or(line, |(code, _)| code);
+    let kept = code.chars().filter(|c| !c.is_whitespace());
     let text: String = kept.map(|c| if c == '\'' { '"' } else { c }).collect();
     text.trim_end_matches([',', ';']).to_owned()
 }

@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 
 use super::{ChangeReader, Head, lock};
 use crate::{
-    analysis::{Finding, MaskedText, secrets, sides},
+    analysis::{Finding, Lang, MaskedText, secrets},
     base::Result,
     forge::{Content, FileChange},
 };
@@ -65,12 +65,12 @@ impl ChangeReader {
         Ok(())
     }
 
-    /// The base sides of those files that something is compared with: programs that lost a line,
-    /// and whatever lost one of its first lines.
+    /// The base sides of those files that something is compared with: what has a grammar and lost a line, and whatever
+    /// lost one of its first lines.
     pub(super) async fn bases(&self, files: &[&FileChange]) -> Result<HashMap<String, Content>> {
         let wanted = |file: &&&FileChange| {
             let first = file.removed().next();
-            first.is_some_and(|r| *r.start() <= 5 || sides::wants_base(&file.path))
+            first.is_some_and(|r| *r.start() <= 5 || Lang::of(&file.path, "").is_some())
         };
         let blobs: Vec<String> = files.iter().filter(wanted).map(|f| f.base.blob.clone()).collect();
         if blobs.is_empty() {

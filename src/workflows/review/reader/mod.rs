@@ -34,7 +34,7 @@ use futures_util::future::join_all;
 use tokio::sync::{OnceCell, Semaphore};
 
 pub use self::{
-    analysis::{Analysed, keep_first},
+    analysis::{Analysed, bare, keep_first},
     count::{Count, Counts, Work},
     head::{Head, facts},
 };

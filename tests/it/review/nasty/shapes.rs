@@ -4,6 +4,8 @@ use super::{Import, anchored, rows, verdict_of};
 use crate::review::support::{Repo, found};
 
 const BREAK: &str = "x = 1\nbreakpoint()\n";
+/// Another, so that what goes is not taken for what comes.
+const OTHER_BREAK: &str = "y = 1\nimport pdb; pdb.set_trace()\n";
 
 #[tokio::test]
 async fn every_kind_of_entry_is_accounted_for() {
@@ -20,8 +22,8 @@ async fn every_kind_of_entry_is_accounted_for() {
         .module("gone-module", '1')
         .file("mode.py", BREAK)
         .file("mode-and-text.py", "x = 1\n")
-        .file("emptied.py", BREAK)
-        .file("gone.py", BREAK)
+        .file("emptied.py", OTHER_BREAK)
+        .file("gone.py", OTHER_BREAK)
         .entry("120000", "gone-link", "a")
         .commit()
         .file("copy.py", BREAK.repeat(5))

@@ -1,5 +1,7 @@
 //! Ruby.
 
+use std::iter;
+
 use tree_sitter::Node;
 
 use super::{Grammar, Shape as X, php::shell};
@@ -70,7 +72,7 @@ pub(super) const GRAMMAR: Grammar = Grammar {
         ("array", X::List),
         ("string_array", X::List),
         ("symbol_array", X::List),
-        ("splat_argument", X::Inner("")),
+        ("splat_argument", X::Expr(splat)),
         ("hash_splat_argument", X::Inner("")),
         ("block_argument", X::Inner("")),
         ("binary", X::Binary("left", "right")),
@@ -99,6 +101,14 @@ pub(super) const GRAMMAR: Grammar = Grammar {
         ("nil", X::Null),
     ],
 };
+
+/// A list of arguments. What stands first in it is not known.
+fn splat<'t>(lowering: &mut Lowering<'t>, node: Node<'t>) -> Expr<'t> {
+    let at = line(node);
+    let inner = lowering.parts(node).into_iter().map(|n| lowering.expr(n));
+    let all = iter::once(Expr { line: at, kind: Kind::Literal }).chain(inner);
+    Expr { line: at, kind: Kind::List(all.collect()) }
+}
 
 /// `:name` is a text.
 fn symbol<'t>(lowering: &mut Lowering<'t>, node: Node<'t>) -> Expr<'t> {
