@@ -22,7 +22,18 @@ const VENDORED: &[&str] = &[
     "**/jspm_packages/**",
     "**/{tiny_mce,tinymce}/{langs,plugins,skins,themes,utils}/**",
     "**/{pdfjs,pdf.js}/{build,web}/**",
+    "**/{_vendor,_vendored,vendored,externals}/**",
+    "**/{static,public,wwwroot,webapp}/**/{lib,libs}/**/*.{js,css}",
+    // Packages of Python that a program carries along.
+    "**/{ext,extern,external,lib,libs}/{Cheetah,appdirs,backports,bs4,certifi,cffi,chardet,charset_normalizer,cheroot,cherrypy}{.py,/**}",
+    "**/{ext,extern,external,lib,libs}/{cloudinary,configobj,dateutil,docutils,feedparser,guessit,hachoir,html5lib,httplib2}{.py,/**}",
+    "**/{ext,extern,external,lib,libs}/{idna,importlib_metadata,ipwhois,jaraco,jinja2,jwt,mako,markupsafe,musicbrainzngs,mutagen}{.py,/**}",
+    "**/{ext,extern,external,lib,libs}/{oauthlib,paho,passlib,pkg_resources,psutil,pyasn1,pygments,pyparsing,pytz,requests}{.py,/**}",
+    "**/{ext,extern,external,lib,libs}/{requests_oauthlib,setuptools,simplejson,six,soupsieve,sqlalchemy,tempora,tornado}{.py,/**}",
+    "**/{ext,extern,external,lib,libs}/{tzlocal,unidecode,urllib3,webencodings,werkzeug,xmltodict,zipp}{.py,/**}",
     "**/jquery.*.js",
+    "**/{jquery,bootstrap}-*.js",
+    "**/{Chart,chart,handlebars,knockout,modernizr,mustache,pako,raphael,swagger,three}.js",
     "**/{jquery,bootstrap,underscore,backbone,angular,lodash,moment,select2,d3}.js",
     "**/{jquery,bootstrap,underscore,backbone,angular,lodash,moment,select2,d3}[-.][0-9]*.js",
 ];
@@ -96,7 +107,12 @@ const TESTS: &[&str] = &[
     "**/benchmark/**",
     "**/benchmarks/**",
     "**/benches/**",
-    "**/{dev_env,dev-env,devenv,.devcontainer,ci-config}/**",
+    "**/__test__/**",
+    "**/test.{js,ts,py,rb,php}",
+    "**/t/*.{crt,key,pem}",
+    "**/*-examples/**",
+    "**/sample.*",
+    "**/{.dev,dev_env,dev-env,devenv,.devcontainer,ci-config}/**",
     "**/samples/**",
     "**/sample/**",
     "**/conftest.py",
@@ -148,6 +164,7 @@ const DATA: &[&str] = &[
 
 const TRANSLATION: &[&str] = &[
     "**/*.{po,pot,resx,xlf,xliff,arb,strings}",
+    "**/i18n/**/*.properties",
     "**/{lang,langs,languages,locale,locales,localisation,localization,i18n,l10n,translations}/**/*.{json,yml,yaml}",
     "**/{Languages,Locales,Localisation,Localization,Translations}/**/*.{json,yml,yaml}",
 ];

@@ -19,13 +19,10 @@ const MENDED: [&str; 3] = ["now)", "let pass)", "no longer reported)"];
 const ENOUGH: u32 = 8;
 
 /// Shown all the same, with the reason.
-const GRAVE: &[(&str, &str)] = &[
-    (
-        "shell-injection",
-        "scripts for maintainers and programs that run commands; what a request decides is grave",
-    ),
-    ("sql-injection", "eleven of the wrong ones are of one program, which escapes all input first"),
-];
+const GRAVE: &[(&str, &str)] = &[(
+    "sql-injection",
+    "eleven of the wrong ones are of one program, which escapes all input first",
+)];
 
 /// What was judged of a rule.
 #[derive(Default, Clone, Copy)]

@@ -3,10 +3,9 @@
 
 use super::{
     call::Made,
-    fold,
+    clean, fold,
     form::Kind,
     run::Run,
-    shape,
     value::{Known, Value},
 };
 
@@ -212,7 +211,7 @@ fn replaced(made: &Made<'_, '_>) -> Value {
     if on_class {
         args.iter().for_each(|v| value.take(v));
     }
-    let clean = searched.map_or(0, shape::cleaned_without);
+    let clean = searched.map_or(0, clean::cleaned_without);
     let pattern = searched.is_none_or(|s| s.contains(['[', '\\', '^'])) || on_class;
     value.each(|t| {
         t.clean |= clean;

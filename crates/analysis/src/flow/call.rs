@@ -242,7 +242,7 @@ impl<'t> Run<'_, 't> {
         value.take(&made.object);
         let mut passed = Value::default();
         made.args.iter().for_each(|a| passed.take(&a.value));
-        let clean = super::shape::cleaned_by(&low);
+        let clean = super::clean::cleaned_by(&low);
         let vouched = ["safe", "valid", "trusted", "clean"].iter().any(|word| low.contains(word));
         passed.each(|t| {
             t.step(made.line, &format!("through `{}`", made.path));

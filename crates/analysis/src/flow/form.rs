@@ -204,6 +204,8 @@ impl<'t> Expr<'t> {
             Kind::Index(object, key) => match &key.kind {
                 Kind::Str(key) => Some(format!("{}[{key}]", object.place()?)),
                 Kind::Int(key) => Some(format!("{}[{key}]", object.place()?)),
+                // In a text of PHP a key has no quotes.
+                Kind::Name(key) => Some(format!("{}[{key}]", object.place()?)),
                 _ => None,
             },
             Kind::Call(call) => {

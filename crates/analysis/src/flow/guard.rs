@@ -97,6 +97,9 @@ const CHECKS: &[&str] = &[
     "digit", "alnum", "within", "relative", "search", "contains", "includes", "find", "index",
 ];
 
+/// Parts of names of functions that let so little through that nothing can be hidden in it.
+const NARROW: &[&str] = &["numeric", "digit", "ctype", "is_int", "isint", "alnum", "uuid"];
+
 impl<'t> Run<'_, 't> {
     /// What a condition says about names.
     pub(super) fn guard(&mut self, condition: &Expr<'t>) -> Marks<'t> {
@@ -210,6 +213,9 @@ impl<'t> Run<'_, 't> {
         let low = name.to_ascii_lowercase();
         if !CHECKS.iter().any(|word| low.contains(word)) {
             return Marks::default();
+        }
+        if NARROW.iter().any(|word| low.contains(word)) {
+            call.args.iter().for_each(|arg| self.list(&arg.value));
         }
         let marks: Vec<_> = receiver.into_iter().chain(args).map(Mark::Checked).collect();
         Marks { yes: marks.clone(), no: marks }

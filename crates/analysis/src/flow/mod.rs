@@ -12,7 +12,7 @@
 //! | `value.rs`, `env.rs`, `fold.rs` | values, variables, constants |
 //! | `run.rs`, `branch.rs`, `eval.rs`, `assign.rs`, `call.rs`, `built_in.rs` | statements, expressions, calls |
 //! | `summary.rs` | functions, and what calling them does |
-//! | `guard.rs`, `shape.rs` | conditions that check a value; places where it does no harm |
+//! | `guard.rs`, `clean.rs`, `shape.rs` | conditions that check a value; what makes it harmless; places where it does no harm |
 //! | `names.rs` | which names a file defines |
 //! | `report.rs` | flows into findings |
 
@@ -20,6 +20,7 @@ mod assign;
 mod branch;
 mod built_in;
 mod call;
+mod clean;
 mod env;
 mod eval;
 mod fold;

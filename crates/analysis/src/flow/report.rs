@@ -124,7 +124,8 @@ fn confidence(unit: &Unit<'_>, followed: &Followed, hit: &Hit, harm: &Harm) -> u
         Origin::Param(at, number) => {
             let function = unit.functions.get(at).filter(|f| f.exported && !f.nested);
             let param = function.and_then(|f| f.params.get(number));
-            if param.is_some_and(|p| !p.optional) { FROM_PARAMETER } else { FROM_NEAR }
+            let own = followed.passed.get(&(at, number)) == Some(&false);
+            if !own && param.is_some_and(|p| !p.optional) { FROM_PARAMETER } else { FROM_NEAR }
         }
     };
     let mut sure = harm.confidence.get().min(most);

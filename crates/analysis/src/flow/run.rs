@@ -80,6 +80,8 @@ pub(super) struct Frame<'t> {
 pub(super) struct Followed {
     pub(super) hits: Vec<Hit>,
     pub(super) sources: Vec<Source>,
+    /// Parameters, by function and number, that calls in this file pass something to, and whether any of it is from outside.
+    pub(super) passed: HashMap<(usize, usize), bool>,
     /// Whether the bounds were met before the end.
     pub(super) cut_off: bool,
 }
@@ -106,6 +108,7 @@ pub(super) struct Run<'u, 't> {
     pub(super) frames: Vec<Frame<'t>>,
     pub(super) hits: Vec<Hit>,
     pub(super) sources: Vec<Source>,
+    pub(super) passed: HashMap<(usize, usize), bool>,
     pub(super) by_name: HashMap<&'t str, Vec<usize>>,
     pub(super) by_class: HashMap<&'t str, usize>,
     pub(super) fields: Vec<Layer<'t>>,
@@ -136,6 +139,7 @@ pub(super) fn follow<'t>(
         frames: vec![Frame::default()],
         hits: Vec::new(),
         sources: Vec::new(),
+        passed: HashMap::new(),
         by_name: HashMap::new(),
         by_class: unit.classes.iter().enumerate().map(|(at, c)| (c.name, at)).collect(),
         fields: unit.classes.iter().map(|_| Layer::new()).collect(),
@@ -155,7 +159,7 @@ pub(super) fn follow<'t>(
         run.function(at, None);
     }
     let cut_off = run.steps == 0 || run.too_deep || unit.too_deep;
-    Followed { hits: run.hits, sources: run.sources, cut_off }
+    Followed { hits: run.hits, sources: run.sources, passed: run.passed, cut_off }
 }
 
 impl<'t> Run<'_, 't> {

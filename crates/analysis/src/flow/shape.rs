@@ -1,12 +1,11 @@
 //! Whether a value from outside does harm at a sink, by the text it is put into: a value after the
 //! host of an address, or a name of a column, is not what a value in quotes is.
 
-use std::sync::OnceLock;
-
 use super::{
+    clean::bit,
     model::{Harm, Reach, Sink, harms},
     run::{Hit, Run},
-    value::{HOLE, Harms, Known, Origin, TAINTED, Taint, Value},
+    value::{HOLE, Known, Origin, TAINTED, Taint, Value},
 };
 
 impl<'t> Run<'_, 't> {
@@ -21,7 +20,10 @@ impl<'t> Run<'_, 't> {
         }
         let Some(harm) = harms().get(spec.harm) else { return };
         let value = match &value.known {
-            Known::Map(_) if harm.id == "cross-site-scripting" => return,
+            // Data for programs; options, of which those that count have a name.
+            Known::Map(_) if matches!(&*harm.id, "cross-site-scripting" | "request-forgery") => {
+                return;
+            }
             Known::List(parts) if harm.id == "cross-site-scripting" => {
                 parts.first().unwrap_or(value)
             }
@@ -55,6 +57,9 @@ impl<'t> Run<'_, 't> {
 
     fn does_harm(&self, sink: &Sink, harm: &Harm, value: &Value, taint: &Taint) -> bool {
         let reach = self.reach(taint.origin);
+        if harm.id == "open-redirect" && self.is_path_of_host(taint.origin, value) {
+            return false;
+        }
         if harm.id != "sql-injection" {
             return does_harm(&harm.id, value, taint, reach);
         }
@@ -69,6 +74,16 @@ impl<'t> Run<'_, 't> {
             // Of a value alone only the place says that it is SQL.
             None => reach == Reach::Request && !taint.vague && self.speaks_sql(),
         }
+    }
+
+    /// Whether a value is the path of a request, which begins with a slash, behind a scheme and a host.
+    fn is_path_of_host(&self, origin: Origin, value: &Value) -> bool {
+        let Origin::Source(at) = origin else { return false };
+        let label = self.sources.get(at).map_or("", |s| s.label.as_str());
+        let before = value.known_text().and_then(|text| text.split(TAINTED).next());
+        let host = before.and_then(|before| before.split_once("://")).map(|(_, host)| host);
+        let is_path = [".path", ".originalUrl", ".fullpath", "REQUEST_URI", "REQUEST_PATH"];
+        host.is_some_and(|host| !host.is_empty()) && is_path.iter().any(|end| label.contains(end))
     }
 
     /// Whether the file has to do with SQL at all.
@@ -319,68 +334,4 @@ fn is_value_place(before: &str) -> bool {
     after.iter().any(|word| bare.ends_with(word))
         || listed && ["VALUES", " IN (", " IN("].iter().any(|word| bare.contains(word))
         || bare.ends_with("WHERE")
-}
-
-fn bit(harm: &str) -> Harms {
-    harms().iter().position(|h| h.id == harm).map_or(0, |at| 1 << at)
-}
-
-/// The kinds of harm that a function of this name, in small letters, is for.
-pub(super) fn cleaned_by(name: &str) -> Harms {
-    static MARKUP: OnceLock<Harms> = OnceLock::new();
-    let markup = *MARKUP.get_or_init(|| {
-        bit("cross-site-scripting") | bit("xpath-injection") | bit("template-injection")
-    });
-    let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
-    if has(&["sanit", "whitelist", "allowlist", "purify", "strip_tags", "striptags"]) {
-        return Harms::MAX;
-    }
-    let mut clean = 0;
-    if has(&["escape", "encode", "htmlspecial", "htmlentit"]) && !has(&["unescape", "decode"]) {
-        clean |= markup;
-    }
-    if has(&["url", "uri"]) && has(&["escape", "encode", "quote"]) {
-        clean |= bit("request-forgery") | bit("open-redirect") | bit("header-injection");
-    }
-    if name.ends_with("_path") || name.ends_with("_url") {
-        clean |= bit("open-redirect") | bit("request-forgery");
-    }
-    if has(&["quote", "escapesql", "escape_sql", "escape_string", "escapestring"]) {
-        clean |= bit("sql-injection") | bit("shell-injection");
-    }
-    if has(&["shell"]) && has(&["escape", "quote"]) {
-        clean |= bit("shell-injection");
-    }
-    if has(&["ldap", "filter"]) && has(&["escape", "encode"]) {
-        clean |= bit("ldap-injection");
-    }
-    if has(&["regex", "regexp"]) && has(&["escape", "quote"]) {
-        clean |= bit("regex-injection");
-    }
-    if has(&["basename", "secure_filename", "getfilename", "filename_safe", "extension", "extname"])
-    {
-        clean |= bit("path-traversal");
-    }
-    if has(&["hash", "digest", "md5", "sha1", "sha256", "encrypt", "hmac"]) {
-        return Harms::MAX;
-    }
-    clean
-}
-
-/// The kinds of harm that a text without `part` no longer does.
-pub(super) fn cleaned_without(part: &str) -> Harms {
-    let mut clean = 0;
-    if part.contains(['\'', '"']) {
-        clean |= bit("sql-injection") | bit("xpath-injection") | bit("ldap-injection");
-    }
-    if part.contains(['<', '&']) {
-        clean |= bit("cross-site-scripting");
-    }
-    if part.contains("..") || part == "/" {
-        clean |= bit("path-traversal");
-    }
-    if part.contains(['\n', '\r']) || part.contains("\\n") || part.contains("\\r") {
-        clean |= bit("log-injection") | bit("header-injection");
-    }
-    clean
 }

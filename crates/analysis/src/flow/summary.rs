@@ -230,6 +230,10 @@ impl<'t> Run<'_, 't> {
         let Some(State::Done(summary)) = self.states.get(at) else { return self.unknown(made) };
         let summary = summary.clone();
         for hit in &summary.hits {
+            if let Origin::Param(_, number) = hit.origin {
+                let tainted = self.argument(at, number, made).is_tainted();
+                *self.passed.entry((at, number)).or_default() |= tainted;
+            }
             self.passed_on(hit, at, made);
         }
         let mut gives = Value { path: summary.gives.path.clone(), ..Value::default() };

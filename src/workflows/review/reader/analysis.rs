@@ -8,7 +8,8 @@ use super::{
 };
 use crate::{
     analysis::{
-        Category, Finding, LineSet, Lines, MaskedText, Ruleset, SourceText, changes, examine,
+        Category, Finding, FlowStep, LineSet, Lines, MaskedText, Ruleset, SourceText, changes,
+        examine,
         sides::{self, Checked, Pair, cross_file::ChangedSignature},
     },
     forge::{Content, EntryKind, FileChange},
@@ -72,6 +73,7 @@ impl Analysed {
             let base = grew.then(without).flatten().unwrap_or(base);
             soften_moved(&mut analysed.findings, file, &base, source);
             soften_known(&mut analysed.findings, file, &base, (source, rules));
+            soften_known_flows(&mut analysed.findings, file, &base, (source, rules));
             let checked = compare(file, &base, source, limits);
             analysed.findings.extend(checked.findings);
             analysed.changed = checked.changed;
@@ -141,8 +143,7 @@ fn soften_moved(
     }
 }
 
-/// Makes findings less sure that were there before: the same rule says the same of removed lines much like theirs. What
-/// somebody else decides stays worth saying where such a line is edited.
+/// Makes findings less sure that were there before: the same rule says the same of removed lines much like theirs.
 fn soften_known(
     findings: &mut [Finding],
     file: &FileChange,
@@ -170,6 +171,49 @@ fn soften_known(
     }
 }
 
+/// Makes flows less sure of which there are no more than before: from the same source to the same sink.
+fn soften_known_flows(
+    findings: &mut [Finding],
+    file: &FileChange,
+    base: &MaskedText,
+    (source, rules): (SourceText<'_>, &Ruleset),
+) {
+    let sure = |it: &Finding| !it.flow.is_empty() && it.confidence > Finding::SOFTENED;
+    if file.base.kind == EntryKind::Absent || !findings.iter().any(sure) {
+        return;
+    }
+    let kept: MaskedText;
+    let base = if file.removed().next().is_some() {
+        base
+    } else {
+        let lines = Lines::new(source.text);
+        let old = (1..=lines.count()).filter(|line| !source.touched.contains(*line));
+        kept = MaskedText::of_lines(old.filter_map(|line| lines.get(line)));
+        &kept
+    };
+    let ways = |text: &MaskedText| {
+        let all = SourceText { path: source.path, text, touched: &LineSet::all() };
+        let mut ways: HashMap<[String; 3], usize> = HashMap::new();
+        for finding in examine(rules, all).findings.iter().filter(|it| sure(it)) {
+            *ways.entry(way(finding)).or_default() += 1;
+        }
+        ways
+    };
+    let (old, new) = (ways(base), ways(source.text));
+    let count = |ways: &HashMap<_, usize>, it: &Finding| ways.get(&way(it)).copied().unwrap_or(0);
+    for finding in findings.iter_mut().filter(|it| sure(it)) {
+        if count(&new, finding) <= count(&old, finding) {
+            finding.soften();
+        }
+    }
+}
+
+/// What tells a flow from others, wherever it stands: its kind, its source and its sink.
+fn way(finding: &Finding) -> [String; 3] {
+    let note = |step: Option<&FlowStep>| step.map(|step| step.note.clone()).unwrap_or_default();
+    [finding.rule.clone(), note(finding.flow.first()), note(finding.flow.last())]
+}
+
 /// The words of the lines that a finding is about.
 fn words<'t>(finding: &Finding, lines: &Lines<'t>) -> HashSet<&'t str> {
     let part = |c: char| !(c.is_alphanumeric() || c == '_');
@@ -177,10 +221,9 @@ fn words<'t>(finding: &Finding, lines: &Lines<'t>) -> HashSet<&'t str> {
     lines.flat_map(|line| line.split(part)).filter(|word| !word.is_empty()).collect()
 }
 
-/// Whether two thirds of all words stand in both.
+/// Whether two thirds of the words of one stand in the other.
 fn alike(a: &HashSet<&str>, b: &HashSet<&str>) -> bool {
-    let shared = a.intersection(b).count();
-    shared * 3 >= (a.len() + b.len() - shared) * 2
+    a.intersection(b).count() * 3 >= a.len().min(b.len()) * 2
 }
 
 /// A line without what formatters change, and without a comment at its end. What hides in comments is not ASCII.

@@ -1,0 +1,70 @@
+//! What makes a value harmless, by what is done with it.
+
+use std::sync::OnceLock;
+
+use super::{model::harms, value::Harms};
+
+/// The kind of harm of this name, as a set.
+pub(super) fn bit(harm: &str) -> Harms {
+    harms().iter().position(|h| h.id == harm).map_or(0, |at| 1 << at)
+}
+
+/// The kinds of harm that a function of this name, in small letters, is for.
+pub(super) fn cleaned_by(name: &str) -> Harms {
+    static MARKUP: OnceLock<Harms> = OnceLock::new();
+    let markup = *MARKUP.get_or_init(|| {
+        bit("cross-site-scripting") | bit("xpath-injection") | bit("template-injection")
+    });
+    let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
+    if has(&["sanit", "whitelist", "allowlist", "purify", "strip_tags", "striptags"]) {
+        return Harms::MAX;
+    }
+    let mut clean = 0;
+    if has(&["escape", "encode", "htmlspecial", "htmlentit"]) && !has(&["unescape", "decode"]) {
+        clean |= markup;
+    }
+    if has(&["url", "uri"]) && has(&["escape", "encode", "quote"]) {
+        clean |= bit("request-forgery") | bit("open-redirect") | bit("header-injection");
+    }
+    if name.ends_with("_path") || name.ends_with("_url") {
+        clean |= bit("open-redirect") | bit("request-forgery");
+    }
+    if has(&["quote", "escapesql", "escape_sql", "escape_string", "escapestring"]) {
+        clean |= bit("sql-injection") | bit("shell-injection");
+    }
+    if has(&["shell"]) && has(&["escape", "quote"]) {
+        clean |= bit("shell-injection");
+    }
+    if has(&["ldap", "filter"]) && has(&["escape", "encode"]) {
+        clean |= bit("ldap-injection");
+    }
+    if has(&["regex", "regexp"]) && has(&["escape", "quote"]) {
+        clean |= bit("regex-injection");
+    }
+    if has(&["basename", "secure_filename", "getfilename", "filename_safe", "extension", "extname"])
+    {
+        clean |= bit("path-traversal");
+    }
+    if has(&["hash", "digest", "md5", "sha1", "sha256", "encrypt", "hmac"]) {
+        return Harms::MAX;
+    }
+    clean
+}
+
+/// The kinds of harm that a text without `part` no longer does.
+pub(super) fn cleaned_without(part: &str) -> Harms {
+    let mut clean = 0;
+    if part.contains(['\'', '"']) {
+        clean |= bit("sql-injection") | bit("xpath-injection") | bit("ldap-injection");
+    }
+    if part.contains(['<', '&']) {
+        clean |= bit("cross-site-scripting");
+    }
+    if part.contains("..") || part == "/" {
+        clean |= bit("path-traversal");
+    }
+    if part.contains(['\n', '\r']) || part.contains("\\n") || part.contains("\\r") {
+        clean |= bit("log-injection") | bit("header-injection");
+    }
+    clean
+}
