@@ -1,7 +1,7 @@
 //! Calls: what they are made on and with, what is known of the callee, what they give.
 
 use super::{
-    fold,
+    clean, fold,
     form::{Call, Expr, Kind},
     model::{Meaning, Place, Reach},
     run::Run,
@@ -38,15 +38,22 @@ impl<'t> Run<'_, 't> {
         let args = self.args(call, &object);
         let made = Made { call, object, name, path, args, line };
         self.sinks(&made);
-        if let Some(value) = self.built_in(&made) {
+        let mut value = self.given(&made, &callee);
+        let key = made.args.first().and_then(|a| a.value.constant());
+        key.into_iter().for_each(|key| clean::from_key(key, &mut value));
+        value
+    }
+
+    fn given(&mut self, made: &Made<'_, 't>, callee: &Value) -> Value {
+        if let Some(value) = self.built_in(made) {
             return value;
         }
-        if let Some(value) = self.modelled(&made) {
+        if let Some(value) = self.modelled(made) {
             return value;
         }
-        match self.resolve(&made, &callee) {
-            Some(at) => self.called(at, &made),
-            None => self.unknown(&made),
+        match self.resolve(made, callee) {
+            Some(at) => self.called(at, made),
+            None => self.unknown(made),
         }
     }
 
@@ -242,7 +249,7 @@ impl<'t> Run<'_, 't> {
         value.take(&made.object);
         let mut passed = Value::default();
         made.args.iter().for_each(|a| passed.take(&a.value));
-        let clean = super::clean::cleaned_by(&low);
+        let clean = clean::cleaned_by(&low);
         let vouched = ["safe", "valid", "trusted", "clean"].iter().any(|word| low.contains(word));
         passed.each(|t| {
             t.step(made.line, &format!("through `{}`", made.path));

@@ -2,7 +2,10 @@
 
 use std::sync::OnceLock;
 
-use super::{model::harms, value::Harms};
+use super::{
+    model::harms,
+    value::{Harms, Value},
+};
 
 /// The kind of harm of this name, as a set.
 pub(super) fn bit(harm: &str) -> Harms {
@@ -49,6 +52,16 @@ pub(super) fn cleaned_by(name: &str) -> Harms {
         return Harms::MAX;
     }
     clean
+}
+
+/// A page that was left is gone back to: no link makes that another's.
+pub(super) fn from_key(key: &str, value: &mut Value) {
+    if matches!(&*key.to_ascii_lowercase(), "referer" | "referrer" | "http_referer") {
+        value.each(|t| {
+            t.clean |= bit("open-redirect");
+            true
+        });
+    }
 }
 
 /// The kinds of harm that a text without `part` no longer does.

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, rc::Rc};
 
 use super::{
-    fold,
+    clean, fold,
     form::{Expr, Kind, Op},
     model::{Meaning, Place, Reach},
     run::{Run, Source, truth},
@@ -87,10 +87,13 @@ impl<'t> Run<'_, 't> {
                 let object = self.object(object);
                 let index = self.eval(index);
                 let mut element = fold::element(&object, &index);
-                // An element that is a source by its key.
-                if let Some(key) = index.constant().filter(|_| !element.is_tainted()) {
-                    let path = object.path.as_deref().unwrap_or_default();
-                    self.source(&mut element, &format!("{path}[{key}]"), expr.line);
+                if let Some(key) = index.constant() {
+                    // An element that is a source by its key.
+                    if !element.is_tainted() {
+                        let path = object.path.as_deref().unwrap_or_default();
+                        self.source(&mut element, &format!("{path}[{key}]"), expr.line);
+                    }
+                    clean::from_key(key, &mut element);
                 }
                 element
             }
