@@ -124,10 +124,9 @@ pub(super) async fn main(args: &Args, app: &App) -> Result<(), CliError> {
         .recorded(driven.recorded)
         .fit(args.file().map_or_else(output::width, |_| None));
     let reading = async {
-        let report = report.with_code(&app.forges).await;
         match args.format {
-            Format::Text => report.with_description(&app.forges).await,
-            _ => report,
+            Format::Text => report.with_code_and_description(&app.forges).await,
+            _ => report.with_code(&app.forges).await,
         }
     };
     let report = progress::during("reading the code of the findings", reading).await;

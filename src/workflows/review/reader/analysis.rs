@@ -9,7 +9,7 @@ use super::{
 use crate::{
     analysis::{
         Category, Finding, FlowStep, LineSet, Lines, MaskedText, Ruleset, SourceText, changes,
-        examine,
+        examine, flows,
         sides::{self, Checked, Pair, cross_file::ChangedSignature},
     },
     forge::{Content, EntryKind, FileChange},
@@ -73,7 +73,7 @@ impl Analysed {
             let base = grew.then(without).flatten().unwrap_or(base);
             soften_moved(&mut analysed.findings, file, &base, source);
             soften_known(&mut analysed.findings, file, &base, (source, rules));
-            soften_known_flows(&mut analysed.findings, file, &base, (source, rules));
+            soften_known_flows(&mut analysed.findings, file, &base, source);
             let checked = compare(file, &base, source, limits);
             analysed.findings.extend(checked.findings);
             analysed.changed = checked.changed;
@@ -176,7 +176,7 @@ fn soften_known_flows(
     findings: &mut [Finding],
     file: &FileChange,
     base: &MaskedText,
-    (source, rules): (SourceText<'_>, &Ruleset),
+    source: SourceText<'_>,
 ) {
     let sure = |it: &Finding| !it.flow.is_empty() && it.confidence > Finding::SOFTENED;
     if file.base.kind == EntryKind::Absent || !findings.iter().any(sure) {
@@ -193,16 +193,14 @@ fn soften_known_flows(
     };
     let ways = |text: &MaskedText| {
         let all = SourceText { path: source.path, text, touched: &LineSet::all() };
-        let mut ways: HashMap<[String; 3], usize> = HashMap::new();
-        for finding in examine(rules, all).findings.iter().filter(|it| sure(it)) {
-            *ways.entry(way(finding)).or_default() += 1;
-        }
-        ways
+        flows(all).iter().filter(|it| sure(it)).map(way).collect::<Vec<_>>()
     };
-    let (old, new) = (ways(base), ways(source.text));
-    let count = |ways: &HashMap<_, usize>, it: &Finding| ways.get(&way(it)).copied().unwrap_or(0);
+    let old = ways(base);
+    let new = if old.is_empty() { Vec::new() } else { ways(source.text) };
+    let count = |ways: &[_], of: &_| ways.iter().filter(|way| *way == of).count();
     for finding in findings.iter_mut().filter(|it| sure(it)) {
-        if count(&new, finding) <= count(&old, finding) {
+        let of = way(finding);
+        if (1..=count(&old, &of)).contains(&count(&new, &of)) {
             finding.soften();
         }
     }

@@ -155,13 +155,13 @@ impl Report {
         self
     }
 
-    /// The same, with what its forge calls the change.
-    pub async fn with_description(mut self, forges: &Forges) -> Self {
-        let change = forges.open(&self.state.target).await;
-        if let Ok(change) = change {
-            // A review is not lost because its repository is.
-            self.context.description = change.description().await.ok().flatten();
-        }
+    /// The same, and with what its forge calls the change.
+    pub async fn with_code_and_description(mut self, forges: &Forges) -> Self {
+        // A review is not lost because its repository is.
+        let description =
+            async { forges.open(&self.state.target).await.ok()?.description().await.ok()? };
+        (self.context.code, self.context.description) =
+            tokio::join!(Code::read(forges, &self.state), description);
         self
     }
 
