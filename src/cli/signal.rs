@@ -19,13 +19,14 @@ const FOREGROUND_GRACE: (Duration, Duration) =
 /// ends at once, as if killed: what is durable is enough.
 pub(super) fn stop_token() -> CancellationToken {
     let token = CancellationToken::new();
+    // Listened to before anything is printed: whoever reads the first line may stop the process.
+    let (Ok(mut interrupt), Ok(mut terminate)) =
+        (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+    else {
+        return token;
+    };
     let told = token.clone();
     tokio::spawn(async move {
-        let (Ok(mut interrupt), Ok(mut terminate)) =
-            (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
-        else {
-            return;
-        };
         let mut next = async || {
             tokio::select! {
                 _ = interrupt.recv() => 130,

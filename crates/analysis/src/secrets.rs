@@ -37,7 +37,7 @@ pub struct MaskedText(Arc<str>);
 
 impl MaskedText {
     /// Lines of this text.
-    pub fn of_lines<'a>(lines: impl Iterator<Item = &'a str>) -> Self {
+    pub(crate) fn of_lines<'a>(lines: impl Iterator<Item = &'a str>) -> Self {
         Self(lines.flat_map(|line| [line, "\n"]).collect::<String>().into())
     }
 }

@@ -102,6 +102,28 @@ async fn code_of_another_file_is_no_news() {
     assert_eq!(found(&repo.review("HEAD^!").await).len(), 1);
 }
 
+/// A flow that the file had before is no news where one of its lines is edited, or gains another; one more of its kind is,
+/// and one whose check went.
+#[tokio::test]
+async fn flows_that_were_there_are_no_news() {
+    let repo = Repo::new();
+    let old = "def f(request, db):\n    n = request.GET['n']\n    db.execute('select 1 from t where n = ' + n)\n";
+    repo.write("a.py", old).commit("base");
+    repo.write("a.py", old.replace("select 1", "select 2")).commit("edited");
+    assert_eq!(found(&repo.review("HEAD^!").await), [""; 0]);
+    let gained = old.replace("    db.execute(", "    db.execute(\n        ");
+    repo.write("a.py", gained.replace("+ n)", "+ n,\n        1)")).commit("more of a call");
+    assert_eq!(found(&repo.review("HEAD^!").await), [""; 0]);
+    let twice = format!("{old}\n\n{}", old.replace("def f", "def g"));
+    repo.write("a.py", old).commit("back");
+    repo.write("a.py", twice).commit("one more");
+    assert_eq!(found(&repo.review("HEAD^!").await), ["sql-injection a.py:8-8"]);
+    let checked = old.replace("['n']\n", "['n']\n    if not n.isdigit():\n        return\n");
+    repo.write("a.py", checked).commit("checked");
+    repo.write("a.py", old.replace("select 1", "select 3")).commit("no longer checked");
+    assert_eq!(found(&repo.review("HEAD^!").await), ["sql-injection a.py:3-3"]);
+}
+
 /// What stood on a line before it was edited is no news, and neither is a secret that the file held before.
 #[tokio::test]
 async fn what_was_there_before_is_no_news() {

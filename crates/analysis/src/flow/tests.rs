@@ -99,6 +99,24 @@ fn bounds_are_named() {
     assert!(examined.skipped.is_none() && !examined.cut_off.is_empty());
 }
 
+/// A path traversal is reported once a value, where it is used first, and names the other lines.
+#[test]
+fn a_path_is_reported_once_a_value() {
+    let text = "def f(request):\n    name = request.GET['name']\n    open(name)\n    os.remove(name)\n    open(request.GET['other'])\n";
+    let found = flows("a.py", text, &LineSet::all());
+    let lines: Vec<u32> = found.iter().map(|f| f.start_line).collect();
+    assert_eq!(lines, [3, 5], "{found:?}");
+    assert!(found[0].body.ends_with("on line 4, too."), "{}", found[0].body);
+}
+
+/// A parameter counts for less where every call in the file passes a constant.
+#[test]
+fn what_callers_pass_counts() {
+    let run = "import subprocess\ndef run(cmd):\n    subprocess.run(cmd, shell=True)\n";
+    let found = |calls: &str| flows("a.py", &format!("{run}{calls}"), &LineSet::all()).len();
+    assert_eq!((found(""), found("run('ls')\n"), found("run('ls')\nrun(input())\n")), (1, 0, 1));
+}
+
 /// Whatever is left open at the end of a text, a finding ends on a line that there is.
 #[test]
 fn findings_end_within_their_text() {

@@ -82,9 +82,14 @@ pub fn base_without(path: &str, head: &MaskedText, added: &LineSet) -> Option<Ma
     let lines = Lines::new(head);
     Lang::of(path, head).filter(|l| callers::reads(*l))?;
     lines.touched(added).find(|(_, line)| parameter(line))?;
+    Some(without(head, added)).filter(|base| !base.trim().is_empty())
+}
+
+/// A text without some of its lines: what it was before it gained them.
+pub fn without(head: &MaskedText, added: &LineSet) -> MaskedText {
+    let lines = Lines::new(head);
     let kept = (1..=lines.count()).filter(|n| !added.contains(*n)).filter_map(|n| lines.get(n));
-    let base = MaskedText::of_lines(kept);
-    (!base.trim().is_empty()).then_some(base)
+    MaskedText::of_lines(kept)
 }
 
 /// Checks both sides of one file.

@@ -186,9 +186,7 @@ fn soften_known_flows(
     let base = if file.removed().next().is_some() {
         base
     } else {
-        let lines = Lines::new(source.text);
-        let old = (1..=lines.count()).filter(|line| !source.touched.contains(*line));
-        kept = MaskedText::of_lines(old.filter_map(|line| lines.get(line)));
+        kept = sides::without(source.text, source.touched);
         &kept
     };
     let ways = |text: &MaskedText| {
