@@ -11,11 +11,12 @@ pub async fn printed(process: &mut Process) -> Vec<Value> {
     said.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
-/// How it ended, and its last word.
+/// How it ended, and what it said of that. What it printed beside may be read later.
 pub async fn ended(process: &mut Process) -> (Option<i32>, String) {
     let code = process.ends().await.code();
     let said = process.said().await;
-    (code, said.lines().last().unwrap_or_default().to_owned())
+    let word = said.lines().rfind(|line| line.starts_with("verdict: "));
+    (code, word.unwrap_or_default().to_owned())
 }
 
 /// E13, E15: every record is shown as it comes, whichever process writes it; the end of the run is

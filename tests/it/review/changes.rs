@@ -143,4 +143,11 @@ async fn what_was_there_before_is_no_news() {
         found(&repo.review("HEAD^!").await),
         ["secret-hardcoded-credential a.py:2-2", "py-request-without-timeout a.py:4-4"]
     );
+    let long = "def f(a):\n    return requests.get(\n        a.url,\n    )\n";
+    let more = |last: &str| long.replace("url,\n", &format!("url,\n{last}"));
+    repo.write("a.py", long).commit("a call of some lines");
+    repo.write("a.py", more("        headers=a.headers,\n")).commit("with more lines");
+    assert_eq!(found(&repo.review("HEAD^!").await), [""; 0]);
+    repo.write("a.py", more("        verify=False,\n")).commit("that are a fault of their own");
+    assert_eq!(found(&repo.review("HEAD^!").await), ["py-tls-unchecked a.py:4-4"]);
 }

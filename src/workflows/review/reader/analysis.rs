@@ -18,6 +18,9 @@ use crate::{
 /// How many findings of one rule are kept of one chunk.
 const MAX_FINDINGS_PER_RULE: usize = 500;
 
+/// How far above its new lines a call may have begun.
+const MOST_LINES_OF_A_CALL: usize = 20;
+
 /// What the analysis of one file came to.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Analysed {
@@ -72,8 +75,12 @@ impl Analysed {
             let without = || sides::base_without(&file.path, text, &touched);
             let base = grew.then(without).flatten().unwrap_or(base);
             soften_moved(&mut analysed.findings, file, &base, source);
-            soften_known(&mut analysed.findings, file, &base, (source, rules));
-            soften_known_flows(&mut analysed.findings, file, &base, source);
+            let old = match grew && !analysed.findings.is_empty() {
+                true => sides::without(text, &touched),
+                false => base.clone(),
+            };
+            soften_known(&mut analysed.findings, file, &old, (source, rules));
+            soften_known_flows(&mut analysed.findings, file, &old, source);
             let checked = compare(file, &base, source, limits);
             analysed.findings.extend(checked.findings);
             analysed.changed = checked.changed;
@@ -143,7 +150,8 @@ fn soften_moved(
     }
 }
 
-/// Makes findings less sure that were there before: the same rule says the same of removed lines much like theirs.
+/// Makes findings less sure that were there before: the same rule says the same of removed lines much like theirs,
+/// or of a call that only gained lines.
 fn soften_known(
     findings: &mut [Finding],
     file: &FileChange,
@@ -154,21 +162,40 @@ fn soften_known(
     let sure = |it: &Finding| {
         !it.is_whole_file() && it.flow.is_empty() && it.confidence > Finding::SOFTENED
     };
-    if removed.is_empty() || !findings.iter().any(sure) {
+    let (old, new) = (Lines::new(base), Lines::new(source.text));
+    let gained = |it: &Finding| goes_on(&new, source.touched, it.start_line);
+    let asked = |it: &Finding| sure(it) && (gained(it) || !removed.is_empty());
+    if file.base.kind == EntryKind::Absent || !findings.iter().any(asked) {
         return;
     }
-    let before = SourceText { path: source.path, text: base, touched: &removed };
+    let all = LineSet::all();
+    let touched = if findings.iter().any(|it| sure(it) && gained(it)) { &all } else { &removed };
+    let before = SourceText { path: source.path, text: base, touched };
     let mut known = examine(rules, before).findings;
-    let (old, new) = (Lines::new(base), Lines::new(source.text));
-    for finding in findings.iter_mut().filter(|it| sure(it)) {
+    for finding in findings.iter_mut().filter(|it| asked(it)) {
+        let gained = gained(finding);
+        let begins = |it: &Finding| {
+            let mut above = (1..finding.start_line).rev().take(MOST_LINES_OF_A_CALL);
+            let long = it.start_line < it.end_line;
+            gained && long && above.any(|line| new.get(line) == old.get(it.start_line))
+        };
+        let edited = |it: &Finding| removed.first_in(it.start_line, it.end_line).is_some();
         let same = known.iter().position(|it| {
-            it.rule == finding.rule && alike(&words(it, &old), &words(finding, &new))
+            it.rule == finding.rule
+                && (begins(it) || edited(it) && alike(&words(it, &old), &words(finding, &new)))
         });
         if let Some(same) = same {
             known.swap_remove(same);
             finding.soften();
         }
     }
+}
+
+/// Whether what stands on this new line began on an old one above it.
+fn goes_on(lines: &Lines<'_>, touched: &LineSet, line: u32) -> bool {
+    let above = line.saturating_sub(1);
+    let open = |text: &str| text.trim_end().ends_with(['(', '[', '{', ',']);
+    !touched.contains(above) && lines.get(above).is_some_and(open)
 }
 
 /// Makes flows less sure of which there are no more than before: from the same source to the same sink.
@@ -182,13 +209,6 @@ fn soften_known_flows(
     if file.base.kind == EntryKind::Absent || !findings.iter().any(sure) {
         return;
     }
-    let kept: MaskedText;
-    let base = if file.removed().next().is_some() {
-        base
-    } else {
-        kept = sides::without(source.text, source.touched);
-        &kept
-    };
     let ways = |text: &MaskedText| {
         let all = SourceText { path: source.path, text, touched: &LineSet::all() };
         flows(all).iter().filter(|it| sure(it)).map(way).collect::<Vec<_>>()
