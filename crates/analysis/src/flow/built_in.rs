@@ -5,9 +5,25 @@ use super::{
     call::Made,
     clean, fold,
     form::Kind,
+    model::Reach,
     run::Run,
     value::{Known, Value},
 };
+
+/// Functions of Go that read what was sent into what they are given.
+const FILLS: &[&str] = &[
+    "Decode",
+    "Unmarshal",
+    "Bind",
+    "BindJSON",
+    "BindQuery",
+    "BodyParser",
+    "QueryParser",
+    "ShouldBind",
+    "ShouldBindJSON",
+    "ShouldBindQuery",
+    "ShouldBindUri",
+];
 
 impl<'t> Run<'_, 't> {
     /// What a call of a common method gives; `None` for any other.
@@ -20,6 +36,9 @@ impl<'t> Run<'_, 't> {
         if made.name == "append" && matches!(made.call.callee.kind, Kind::Name(_)) {
             let values: Vec<Value> = made.args.iter().skip(1).map(|a| a.value.clone()).collect();
             return Some(self.grown(first?, &values));
+        }
+        if self.language == "Go" && FILLS.contains(&made.name) {
+            return self.filled(made);
         }
         let Kind::Member(target, _) = &made.call.callee.kind else { return None };
         let values = || made.args.iter().map(|a| a.value.clone()).collect::<Vec<_>>();
@@ -49,6 +68,27 @@ impl<'t> Run<'_, 't> {
             }
             _ => self.taken_out(made),
         }
+    }
+
+    /// What is read into the last argument: out of the others, the receiver, or a request.
+    fn filled(&mut self, made: &Made<'_, 't>) -> Option<Value> {
+        let into = &made.call.args.last()?.value;
+        into.place()?;
+        let mut value = made.args.last()?.value.clone();
+        made.args.iter().rev().skip(1).for_each(|a| value.take(&a.value));
+        value.take(&made.object);
+        let of_request = made
+            .object
+            .path
+            .as_deref()
+            .is_some_and(|p| p.ends_with("Context") || p.ends_with("Ctx"));
+        if of_request {
+            self.taint(&mut value, Reach::Request, made.line, &made.path);
+        }
+        if value.is_tainted() {
+            self.store(into, value);
+        }
+        Some(Value::default())
     }
 
     /// Elements, characters, text.

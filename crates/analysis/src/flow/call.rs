@@ -102,6 +102,7 @@ impl<'t> Run<'_, 't> {
             let Some(spec) = model.sinks.get(*sink) else { continue };
             if spec.with.as_deref().is_some_and(|name| !is_on(made, name))
                 || spec.without.as_deref().is_some_and(|name| is_given(made, name))
+                || spec.beside.as_deref().is_some_and(|text| !stands_beside(made, text))
                 || spec.shell && !runs_shell(made)
             {
                 continue;
@@ -344,6 +345,12 @@ fn is_on(made: &Made<'_, '_>, name: &str) -> bool {
         _ => false,
     };
     placed(made, &Place::Named(name.to_owned())).iter().any(on)
+}
+
+/// Whether an argument is this text.
+fn stands_beside(made: &Made<'_, '_>, text: &str) -> bool {
+    let same = |value: &Value| value.constant().is_some_and(|own| own.eq_ignore_ascii_case(text));
+    made.args.iter().any(|a| same(&a.value))
 }
 
 /// Whether the arguments start a shell with something to run.

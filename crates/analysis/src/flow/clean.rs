@@ -64,6 +64,16 @@ pub(super) fn from_key(key: &str, value: &mut Value) {
     }
 }
 
+/// An operator that compares takes what it is given as a value, were it an object.
+pub(super) fn operator(key: &str, value: &mut Value) {
+    if matches!(key, "$eq" | "$in") {
+        value.each(|t| {
+            t.clean |= bit("nosql-injection");
+            true
+        });
+    }
+}
+
 /// The kinds of harm that a text without `part` no longer does.
 pub(super) fn cleaned_without(part: &str) -> Harms {
     let mut clean = 0;

@@ -185,6 +185,9 @@ impl<'t> Run<'_, 't> {
         }
         let path = object.path.as_deref().unwrap_or_default();
         let mut value = object.bare();
+        if name == "default" && self.language == "JavaScript" {
+            return object.clone();
+        }
         if matches!(name, "length" | "size" | "count" | "Length" | "Count" | "nil?" | "blank?") {
             return Value::default();
         }
@@ -256,6 +259,7 @@ impl<'t> Run<'_, 't> {
             let mut value = self.eval(value);
             if let Some(name) = key.constant() {
                 past_host(name, &mut value);
+                clean::operator(name, &mut value);
             }
             match (key.constant(), &key.known) {
                 (Some(key), _) => fields.insert(key.into(), value),

@@ -72,6 +72,11 @@ const NO_CHECKS: &[&str] = &[
     "is_array",
     "is_string",
     "hasNext",
+    "hasNextLine",
+    "hasMoreElements",
+    "hasMoreTokens",
+    "hasText",
+    "hasLength",
     "next",
     "size",
     "length",
@@ -92,9 +97,37 @@ const NO_CHECKS: &[&str] = &[
 
 /// Parts of names of functions that check.
 const CHECKS: &[&str] = &[
-    "valid", "check", "match", "test", "safe", "allow", "permit", "is_", "is", "has", "ctype",
-    "verify", "authoriz", "starts", "ends", "white", "accept", "trusted", "filter", "numeric",
-    "digit", "alnum", "within", "relative", "search", "contains", "includes", "find", "index",
+    "valid",
+    "check",
+    "match",
+    "test",
+    "safe",
+    "allow",
+    "permit",
+    "is_",
+    "is",
+    "has",
+    "ctype",
+    "verify",
+    "authoriz",
+    "starts",
+    "start_with",
+    "ends",
+    "end_with",
+    "white",
+    "accept",
+    "trusted",
+    "filter",
+    "numeric",
+    "digit",
+    "alnum",
+    "within",
+    "relative",
+    "search",
+    "contains",
+    "includes",
+    "find",
+    "index",
 ];
 
 /// Parts of names of functions that let so little through that nothing can be hidden in it.
@@ -129,6 +162,11 @@ impl<'t> Run<'_, 't> {
                 // A check is a check, however it is joined with others.
                 both.extend(other.into_iter().filter(|m| matches!(m, Mark::Checked(_))));
                 a
+            }
+            Op::Eq | Op::Ne if compares_paths(left) || compares_paths(right) => {
+                let names = names_in(left).into_iter().chain(names_in(right));
+                let marks: Vec<_> = names.map(Mark::Checked).collect();
+                Marks { yes: marks.clone(), no: marks }
             }
             Op::Eq | Op::Ne => {
                 let fixed = self.fixed(left, right).or_else(|| self.fixed(right, left));
@@ -275,6 +313,24 @@ impl<'t> Run<'_, 't> {
             self.env.set(name, value);
         }
     }
+}
+
+/// Whether a call tells what two paths have in common.
+fn compares_paths(expr: &Expr<'_>) -> bool {
+    const NAMES: &[&str] = &["commonpath", "commonprefix", "relpath"];
+    let Kind::Call(call) = &expr.kind else { return false };
+    matches!(call.callee.kind, Kind::Member(_, name) | Kind::Name(name) if NAMES.contains(&name))
+}
+
+/// The variables in the arguments of a call, those in a list among them.
+fn names_in<'t>(expr: &Expr<'t>) -> Vec<&'t str> {
+    let Kind::Call(call) = &expr.kind else { return Vec::new() };
+    let values = call.args.iter().map(|a| &a.value);
+    let each = |value: &Expr<'t>| match &value.kind {
+        Kind::List(all) => all.iter().filter_map(root).collect(),
+        _ => root(value).into_iter().collect::<Vec<_>>(),
+    };
+    values.flat_map(each).collect()
 }
 
 fn turned<'t>(turn: bool, yes: Vec<Mark<'t>>, no: Vec<Mark<'t>>) -> Marks<'t> {

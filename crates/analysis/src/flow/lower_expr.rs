@@ -139,7 +139,7 @@ impl<'t> Lowering<'t> {
     fn key(&mut self, node: Node<'t>) -> Expr<'t> {
         let bare = self.source(node).trim_matches([':', '"', '\'']);
         let word = bare.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-');
-        if word {
+        if word || node.kind() == "property_identifier" {
             return Expr { line: line(node), kind: Kind::Str(Cow::Borrowed(bare)) };
         }
         self.expr(node)

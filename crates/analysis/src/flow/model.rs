@@ -87,6 +87,9 @@ struct SinkData {
     /// An option of this name takes the harm away.
     #[serde(default)]
     without: Option<String>,
+    /// An argument is this text, whatever its case.
+    #[serde(default)]
+    beside: Option<String>,
     /// It takes a part of a statement: what is put in is not a whole one.
     #[serde(default)]
     fragment: bool,
@@ -158,6 +161,7 @@ pub(super) struct Sink {
     pub(super) from: Option<Reach>,
     pub(super) shell: bool,
     pub(super) without: Option<String>,
+    pub(super) beside: Option<String>,
     pub(super) fragment: bool,
 }
 
@@ -291,6 +295,7 @@ impl Model {
             from: data.from,
             shell: data.shell,
             without: data.without,
+            beside: data.beside,
             fragment: data.fragment,
         });
     }

@@ -44,6 +44,8 @@ pub(super) struct Hit {
     pub(super) vague: bool,
     /// Whether it is the text of a statement, which may be used anywhere.
     pub(super) text_only: bool,
+    /// The sink that a parameter reaches as it is: what callers pass tells whether it does harm.
+    pub(super) whole: Option<usize>,
 }
 
 /// What a function gives and does, as far as its parameters decide it.
@@ -158,6 +160,7 @@ pub(super) fn follow<'t>(
     for at in 0..unit.functions.len() {
         run.function(at, None);
     }
+    run.hits.retain(|hit| hit.whole.is_none());
     let cut_off = run.steps == 0 || run.too_deep || unit.too_deep;
     Followed { hits: run.hits, sources: run.sources, passed: run.passed, cut_off }
 }

@@ -3,7 +3,7 @@
 
 use super::{
     clean::bit,
-    model::{Harm, Reach, Sink, harms},
+    model::{Harm, Model, Reach, Sink, harms},
     run::{Hit, Run},
     value::{HOLE, Known, Origin, TAINTED, Taint, Value},
 };
@@ -24,16 +24,22 @@ impl<'t> Run<'_, 't> {
             Known::Map(_) if matches!(&*harm.id, "cross-site-scripting" | "request-forgery") => {
                 return;
             }
-            Known::List(parts) if harm.id == "cross-site-scripting" => {
+            // What is formatted is a list of its own.
+            Known::List(parts) if harm.id == "cross-site-scripting" && self.language != "Java" => {
                 parts.first().unwrap_or(value)
             }
             _ => value,
         };
         for taint in value.taints() {
             let reach = self.reach(taint.origin);
-            if taint.clean & (1 << spec.harm) != 0
+            let whole = harm.composed && reach < Reach::Request && !taint.composed;
+            let passed = matches!(taint.origin, Origin::Param(..)) && whole;
+            if passed && taint.clean & (1 << spec.harm) == 0 {
+                self.hit(Hit { whole: Some(sink), ..hit(spec.harm, taint, lines, callee) });
+            }
+            if whole
+                || taint.clean & (1 << spec.harm) != 0
                 || reach < spec.from.unwrap_or(harm.from)
-                || harm.composed && reach < Reach::Request && !taint.composed
                 || harm.id == "sql-injection" && self.is_own_sql(taint.origin)
                 || harm.id == "request-forgery" && self.is_in_browser(taint.origin)
                 || harm.id == "shell-injection" && !taint.composed && self.is_list(taint.origin)
@@ -41,17 +47,7 @@ impl<'t> Run<'_, 't> {
             {
                 continue;
             }
-            self.hit(Hit {
-                harm: spec.harm,
-                origin: taint.origin,
-                way: taint.way(),
-                line: lines.0,
-                end: lines.1,
-                sink: callee.to_owned(),
-                weak: taint.weak,
-                vague: taint.vague,
-                text_only: false,
-            });
+            self.hit(hit(spec.harm, taint, lines, callee));
         }
     }
 
@@ -61,7 +57,10 @@ impl<'t> Run<'_, 't> {
             return false;
         }
         if harm.id != "sql-injection" {
-            return does_harm(&harm.id, value, taint, reach);
+            return does_harm(&harm.id, value, taint, reach)
+                || harm.id == "cross-site-scripting"
+                    && reach == Reach::Request
+                    && self.text.contains("\"text/html");
         }
         let upper = value.known_text().map(str::to_ascii_uppercase);
         let words = |text: &&String| text.contains(|c: char| c.is_ascii_alphabetic());
@@ -72,7 +71,7 @@ impl<'t> Run<'_, 't> {
                 statement && (reach == Reach::Request || holds_value(text))
             }
             // Of a value alone only the place says that it is SQL.
-            None => reach == Reach::Request && !taint.vague && self.speaks_sql(),
+            None => reach == Reach::Request && !taint.vague && (sink.fragment || self.speaks_sql()),
         }
     }
 
@@ -130,17 +129,8 @@ impl<'t> Run<'_, 't> {
             if self.reach(taint.origin) < Reach::Parameter || self.is_own_sql(taint.origin) {
                 continue;
             }
-            self.hit(Hit {
-                harm,
-                origin: taint.origin,
-                way: taint.way(),
-                line,
-                end: line,
-                sink: "an SQL statement".to_owned(),
-                weak: taint.weak,
-                vague: taint.vague,
-                text_only: true,
-            });
+            let found = hit(harm, taint, (line, line), "an SQL statement");
+            self.hit(Hit { text_only: true, ..found });
         }
     }
 
@@ -214,11 +204,35 @@ impl<'t> Run<'_, 't> {
         }
         let model = self.model;
         for (mark, sink) in &model.returns {
-            if function.marks.iter().any(|m| super::summary::is_marked(m, mark)) {
+            let redirect = harm_of(model, *sink) != "open-redirect"
+                || value.known_text().is_some_and(|text| text.starts_with("redirect:"));
+            if redirect && function.marks.iter().any(|m| super::summary::is_marked(m, mark)) {
                 self.check(*sink, value, (line, line), "return");
             }
         }
     }
+}
+
+/// A value that reaches a sink.
+fn hit(harm: usize, taint: &Taint, lines: (u32, u32), callee: &str) -> Hit {
+    Hit {
+        harm,
+        origin: taint.origin,
+        way: taint.way(),
+        line: lines.0,
+        end: lines.1,
+        sink: callee.to_owned(),
+        weak: taint.weak,
+        vague: taint.vague,
+        text_only: false,
+        whole: None,
+    }
+}
+
+/// The kind of harm of a sink.
+fn harm_of(model: &Model, sink: usize) -> &'static str {
+    let harm = model.sinks.get(sink).and_then(|sink| harms().get(sink.harm));
+    harm.map_or("", |harm| &harm.id)
 }
 
 fn does_harm(harm: &str, value: &Value, taint: &Taint, reach: Reach) -> bool {

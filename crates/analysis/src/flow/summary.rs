@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::{
     call::Made,
-    form::{Function, Param},
+    form::{Function, Kind, Param},
     lower_expr::simple,
     lower_fn::INJECTED,
     model::Reach,
@@ -177,7 +177,11 @@ impl<'t> Run<'_, 't> {
         let line = param.target.line;
         let ty = param.ty.map(simple).unwrap_or_default();
         let name = param.target.name().unwrap_or_default();
-        let mut value = Value::named(if ty.is_empty() { name } else { ty });
+        let mut value = Value::named(match self.language {
+            "Python" | "JavaScript" if ty.ends_with("Request") || is_request(param) => "request",
+            _ if ty.is_empty() => name,
+            _ => ty,
+        });
         if let Some(seed) = seed {
             value.take(seed);
         }
@@ -254,6 +258,9 @@ impl<'t> Run<'_, 't> {
                 _ => gives.add(taint.clone()),
             }
         }
+        if made.args.is_empty() && made.name.starts_with("get") && made.object.is_tainted() {
+            gives.take(&made.object);
+        }
         gives.known = match &summary.gives.known {
             Known::Text(text) if !gives.is_tainted() => {
                 Known::Text(text.replace(TAINTED, HOLE.encode_utf8(&mut [0; 4])).into())
@@ -267,7 +274,16 @@ impl<'t> Run<'_, 't> {
     /// A hit inside a called function, seen from the call.
     fn passed_on(&mut self, hit: &Hit, at: usize, made: &Made<'_, 't>) {
         let Origin::Param(_, number) = hit.origin else { return };
-        let value = self.argument(at, number, made);
+        let mut value = self.argument(at, number, made);
+        if let Some(sink) = hit.whole {
+            value.each(|t| {
+                t.step(made.line, &format!("passed to `{}`", made.path));
+                t.weak |= hit.weak;
+                t.vague |= hit.vague;
+                true
+            });
+            return self.check(sink, &value, (hit.line, hit.end), &hit.sink);
+        }
         for taint in value.taints() {
             if taint.clean & (1 << hit.harm) != 0 {
                 continue;
@@ -301,7 +317,8 @@ impl<'t> Run<'_, 't> {
     /// Keeps a hit, unless it is known or there are too many.
     pub(super) fn hit(&mut self, hit: Hit) {
         let same = |h: &Hit| (h.harm, h.line, h.origin) == (hit.harm, hit.line, hit.origin);
-        let worse = |h: &Hit| (h.text_only, h.weak, h.vague) > (hit.text_only, hit.weak, hit.vague);
+        let flaws = |h: &Hit| (h.whole.is_some(), h.text_only, h.weak, h.vague);
+        let worse = |h: &Hit| flaws(h) > flaws(&hit);
         match self.hits.iter().position(same) {
             // The surer one counts.
             Some(known) => {
@@ -313,6 +330,14 @@ impl<'t> Run<'_, 't> {
             None => {}
         }
     }
+}
+
+/// Whether a parameter is a request taken apart: `({ body, query }, res) => …`.
+fn is_request(param: &Param<'_>) -> bool {
+    const PARTS: &[&str] = &["body", "query", "params", "cookies", "headers"];
+    let Kind::Map(pairs) = &param.target.kind else { return false };
+    let mut keys = pairs.iter().map(|(key, _)| &key.kind);
+    keys.any(|key| matches!(key, Kind::Str(key) if PARTS.contains(&&**key)))
 }
 
 /// The words of a type, in small letters.

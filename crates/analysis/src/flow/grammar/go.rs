@@ -139,6 +139,9 @@ fn import<'t>(lowering: &mut Lowering<'t>, node: Node<'t>, out: &mut Vec<Stmt<'t
         |part: &&str| part.strip_prefix('v').is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()));
     let last = path.rsplit('/').find(|part| !is_version(part)).unwrap_or(path);
     let name = alias.unwrap_or(last);
+    // The version of a module says nothing of what it is.
+    let path =
+        path.rsplit_once('/').filter(|(_, end)| is_version(end)).map_or(path, |(path, _)| path);
     let kind = Action::Import { name, path: path.to_owned() };
     out.push(Stmt { line: line(node), kind });
 }
