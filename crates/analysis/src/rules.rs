@@ -4,17 +4,15 @@
 //! they mean; the other keys are those of [`RuleFile`]. The examples are tests: each `invalid` one
 //! yields exactly one finding of the rule in each of its languages, each `valid` one none.
 
-#[path = "rules/list.rs"]
-mod list;
-
 use std::collections::BTreeMap;
 
 use ast_grep_config::{SerializableRuleCore, from_str};
 use serde::{Deserialize, de::IgnoredAny};
 
-pub use list::BUILT_IN;
-
 use super::{Category, Confidence, Lang, Severity, globs};
+
+/// Every built-in rule file: its path in the folder `rules`, and its text. Listed by `build.rs`.
+pub const BUILT_IN: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/built_in.rs"));
 
 /// A rule as its file says it.
 #[derive(Deserialize)]

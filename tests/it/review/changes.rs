@@ -149,5 +149,5 @@ async fn what_was_there_before_is_no_news() {
     repo.write("a.py", more("        headers=a.headers,\n")).commit("with more lines");
     assert_eq!(found(&repo.review("HEAD^!").await), [""; 0]);
     repo.write("a.py", more("        verify=False,\n")).commit("that are a fault of their own");
-    assert_eq!(found(&repo.review("HEAD^!").await), ["py-tls-unchecked a.py:4-4"]);
+    assert_eq!(found(&repo.review("HEAD^!").await), ["py-requests-no-verify a.py:4-4"]);
 }

@@ -19,4 +19,5 @@ mod rules_cli;
 mod secrets;
 mod sides;
 pub mod support;
+mod texts;
 pub mod tool_runs;

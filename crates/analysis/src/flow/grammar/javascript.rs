@@ -70,6 +70,7 @@ pub(super) const GRAMMAR: Grammar = Grammar {
         ("break_statement", X::Leave),
         ("continue_statement", X::Leave),
         ("identifier", X::Name),
+        ("import", X::Name),
         ("this", X::Name),
         ("property_identifier", X::Name),
         ("shorthand_property_identifier", X::Name),
