@@ -33,6 +33,11 @@ impl<'t> Run<'_, 't> {
             let module = first?.constant()?;
             return Some(Value::named(module.strip_prefix("node:").unwrap_or(module)));
         }
+        if self.language == "Php" && first.and_then(Value::constant) == Some("php://input") {
+            let mut value = Value::default();
+            self.taint(&mut value, Reach::Request, made.line, "php://input");
+            return Some(value);
+        }
         if made.name == "append" && matches!(made.call.callee.kind, Kind::Name(_)) {
             let values: Vec<Value> = made.args.iter().skip(1).map(|a| a.value.clone()).collect();
             return Some(self.grown(first?, &values));
@@ -252,7 +257,9 @@ fn replaced(made: &Made<'_, '_>) -> Value {
         args.iter().for_each(|v| value.take(v));
     }
     let clean = searched.map_or(0, clean::cleaned_without);
-    let pattern = searched.is_none_or(|s| s.contains(['[', '\\', '^'])) || on_class;
+    // Of a text builder, by place.
+    let placed = made.args.len() == 3 && is_builder(made.object.path.as_deref());
+    let pattern = !placed && searched.is_none_or(|s| s.contains(['[', '\\', '^'])) || on_class;
     value.each(|t| {
         t.clean |= clean;
         t.weak |= pattern;

@@ -4,7 +4,7 @@ use super::{
     clean, fold,
     form::{Call, Expr, Kind},
     model::{Meaning, Place, Reach},
-    run::Run,
+    run::{Run, State},
     value::{Known, Value},
 };
 
@@ -163,6 +163,9 @@ impl<'t> Run<'_, 't> {
 
     /// The arguments and the receiver, as they come out again.
     fn through(&self, made: &Made<'_, 't>) -> Value {
+        if matches!(made.name, "map" | "flatMap") && self.gives_nothing(made) {
+            return self.result(made);
+        }
         // What is taken out of a container is not the key.
         let takes_out = matches!(made.name, "get" | "Get" | "fetch" | "dig" | "getOrDefault");
         if takes_out && !made.object.is_tainted() {
@@ -184,6 +187,14 @@ impl<'t> Run<'_, 't> {
         }
         let all: Vec<Value> = all.into_iter().cloned().collect();
         Value { path: self.result(made).path, ..fold::vague_text(&all) }
+    }
+
+    /// Whether the function that is passed gives nothing of what it is called with.
+    fn gives_nothing(&self, made: &Made<'_, 't>) -> bool {
+        let Some(Known::Function(at)) = made.args.first().map(|a| &a.value.known) else {
+            return false;
+        };
+        matches!(self.states.get(*at), Some(State::Done(summary)) if !summary.gives.is_tainted())
     }
 
     /// A value without origins, called after the call.

@@ -217,7 +217,10 @@ impl<'t> Run<'_, 't> {
         if let Some((_, reach)) = marked {
             return Some(*reach);
         }
-        if HANDLES.contains(&name) || !is_text(param.ty) && param.ty.is_some() {
+        let ty = param.ty.map(simple).unwrap_or_default();
+        let class = self.by_class.get(ty).and_then(|at| self.unit.classes.get(*at));
+        let is_body = ty == "UploadFile" || class.is_some_and(|c| c.head.contains("BaseModel"));
+        if HANDLES.contains(&name) || !is_body && !is_text(param.ty) && param.ty.is_some() {
             return None;
         }
         let handled = self.model.handlers.iter().find(|(mark, _)| has(&function.marks, mark));
