@@ -13,29 +13,14 @@ fn add(hash: &mut u64, bytes: &[u8]) {
     }
 }
 
-fn visit(folder: &Path, hash: &mut u64) -> io::Result<()> {
-    let mut paths: Vec<_> =
-        fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
-    paths.sort();
-    for path in paths {
-        if path.is_dir() {
-            visit(&path, hash)?;
-        } else {
-            add(hash, path.to_string_lossy().as_bytes());
-            add(hash, &fs::read(&path)?);
-        }
-    }
-    Ok(())
-}
-
-/// The rule files below a folder, in order.
-fn rules(folder: &Path) -> io::Result<Vec<PathBuf>> {
+/// The files below a folder, in order.
+fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         if path.is_dir() {
-            files.extend(rules(&path)?);
-        } else if path.extension().is_some_and(|ending| ending == "yml") {
+            files.extend(self::files(&path)?);
+        } else {
             files.push(path);
         }
     }
@@ -44,20 +29,25 @@ fn rules(folder: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 /// An expression: the path of each rule file in its folder, and its text.
-fn list(folder: &Path) -> io::Result<String> {
+fn list(files: &[PathBuf], folder: &Path) -> io::Result<String> {
     let mut list = String::from("&[");
-    for file in rules(folder)? {
-        let name = file.strip_prefix(folder).unwrap_or(&file);
-        list.push_str(&format!("({name:?}, include_str!({:?})),", fs::canonicalize(&file)?));
+    for file in files.iter().filter(|file| file.extension().is_some_and(|end| end == "yml")) {
+        if let Ok(name) = file.strip_prefix(folder) {
+            list.push_str(&format!("({name:?}, include_str!({:?})),", fs::canonicalize(file)?));
+        }
     }
     Ok(list + "]")
 }
 
 fn main() -> io::Result<()> {
+    let files = files(Path::new("src"))?;
     let out = env::var_os("OUT_DIR").map(PathBuf::from).unwrap_or_default();
-    fs::write(out.join("built_in.rs"), list(Path::new("src/rules"))?)?;
+    fs::write(out.join("built_in.rs"), list(&files, Path::new("src/rules"))?)?;
     let mut hash = 0xcbf2_9ce4_8422_2325;
-    visit(Path::new("src"), &mut hash)?;
+    for file in &files {
+        add(&mut hash, file.to_string_lossy().as_bytes());
+        add(&mut hash, &fs::read(file)?);
+    }
     println!("cargo::rerun-if-changed=src");
     println!("cargo::rustc-env=VERDICT_ANALYSIS_VERSION={hash:016x}");
     Ok(())

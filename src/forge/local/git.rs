@@ -133,23 +133,10 @@ impl Git {
     /// The same repository without its work tree and index, so that no attributes checked out or
     /// staged there are listened to. (Newer versions of git have a flag for that.)
     pub(super) async fn apart(&self) -> Result<Self> {
-        let folder = match self.plain_folder() {
-            Some(folder) => folder,
-            None => {
-                let asked = ["rev-parse", "--path-format=absolute", "--git-common-dir"];
-                let folder = self.output(&asked).await?;
-                String::from_utf8_lossy(&folder).trim_end_matches('\n').into()
-            }
-        };
+        let asked = ["rev-parse", "--path-format=absolute", "--git-common-dir"];
+        let folder = self.output(&asked).await?;
+        let folder = String::from_utf8_lossy(&folder).trim_end_matches('\n').into();
         Ok(Self { apart: Some(folder), ..self.clone() })
-    }
-
-    /// The object store of most repositories, which no process need be asked for: a folder `.git`
-    /// that leads nowhere else.
-    fn plain_folder(&self) -> Option<PathBuf> {
-        let folder = self.repo.join(".git");
-        let leads_on = folder.join("commondir").symlink_metadata().is_ok();
-        (folder.symlink_metadata().ok()?.is_dir() && !leads_on).then_some(folder)
     }
 
     /// Runs `args` and answers what it wrote; not for answers that hold content.
