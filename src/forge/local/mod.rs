@@ -148,7 +148,8 @@ impl Forge for LocalGit {
             found => found?,
         };
         self.check_allowed(&target).await?;
-        if !matches!(locator.selection, Selection::Ends { .. }) {
+        let by_id = Selection::Ends { base: target.base.clone(), head: target.head.clone() };
+        if locator.selection != by_id {
             *self.asked.lock().unwrap_or_else(PoisonError::into_inner) = Some(target.clone());
         }
         Ok(Resolved { target, subject: None, order: 0, introduction: None })

@@ -2,8 +2,8 @@
 //!
 //! In this order: anchor (a finding must quote the line it names, or the one line near it that it
 //! meant), weigh by the settings, drop what a comment with a reason suppresses, merge what says the
-//! same about the same line, drop what is below the thresholds, what people dismissed and what is new
-//! about code that was reviewed before, rank, cap. Whatever is left out is counted, by reason.
+//! same about the same line, drop what is below the thresholds, gather what is the same at many
+//! places, drop what people dismissed and what is new about code that was reviewed before, rank, cap. Whatever is left out is counted, by reason.
 
 use std::{
     cmp::Reverse,
@@ -20,7 +20,7 @@ use super::{
     state::{AgentReport, Ingested, Outcome},
     tools::{merge_into, same_harm},
 };
-use crate::analysis::{Finding, Severity, Side, Source};
+use crate::analysis::{Category, Finding, Severity, Side, Source};
 
 /// The outcome of a review in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -244,7 +244,7 @@ pub fn select(placed: Placed, settings: &Settings, past: &Past) -> (Vec<Finding>
     soften_notices(&mut findings);
     findings.sort_by(|a, b| rank(a).cmp(&rank(b)));
     let anchored = findings.len();
-    findings = gather(merge(findings));
+    findings = merge(findings);
     left_out.merged = merged_before + anchored - findings.len();
 
     let merged = findings.len();
@@ -252,6 +252,9 @@ pub fn select(placed: Placed, settings: &Settings, past: &Past) -> (Vec<Finding>
         f.source == Source::Verdict || by_path.shows(&f.path, f.severity, f.confidence)
     });
     left_out.below_threshold = merged - findings.len();
+    let clear = findings.len();
+    findings = gather(findings);
+    left_out.merged += clear - findings.len();
 
     let counted = findings.len();
     findings.retain(|finding| !past.dismisses(finding));
@@ -325,30 +328,41 @@ fn merge(findings: Vec<Finding>) -> Vec<Finding> {
     kept
 }
 
-/// As many whole files as this get a finding each from one rule, and so many others are named.
+/// More whole files than this of which a rule says the same get one finding, which names others.
 const MAX_FILES_OF_A_RULE: usize = 3;
 
-/// Where a rule says the same, word for word, of more whole files, the first speaks for all.
+/// The same for lines. Every line that is a risk has to be mended, and keeps its finding.
+const MAX_LINES_OF_A_RULE: usize = 5;
+
+/// Where a rule says the same, word for word, of many places, the first speaks for all.
 fn gather(findings: Vec<Finding>) -> Vec<Finding> {
-    let said = |f: &Finding| [f.rule.clone(), f.title.clone(), f.body.clone()];
-    let mut files: HashMap<[String; 3], Vec<String>> = HashMap::new();
-    for finding in findings.iter().filter(|f| f.is_whole_file()) {
-        files.entry(said(finding)).or_default().push(finding.path.clone());
+    let said = |f: &Finding| {
+        let once = f.is_whole_file() || f.agent != Category::Security.word();
+        once.then(|| (f.is_whole_file(), [f.rule.clone(), f.title.clone(), f.body.clone()]))
+    };
+    let most = |whole: bool| if whole { MAX_FILES_OF_A_RULE } else { MAX_LINES_OF_A_RULE };
+    let place = |f: &Finding| match f.is_whole_file() {
+        true => format!("`{}`", f.path),
+        false => format!("`{}:{}`", f.path, f.start_line),
+    };
+    let mut places: HashMap<_, Vec<String>> = HashMap::new();
+    for finding in &findings {
+        said(finding).map(|text| places.entry(text).or_default().push(place(finding)));
     }
-    files.retain(|_, paths| paths.len() > MAX_FILES_OF_A_RULE);
+    places.retain(|(whole, _), places| places.len() > most(*whole));
     let speaks = |mut finding: Finding| {
-        let Some(paths) = files.get(&said(&finding)).filter(|_| finding.is_whole_file()) else {
+        let Some(places) = said(&finding).and_then(|text| places.get(&text)) else {
             return Some(finding);
         };
-        let (_, others) = paths.split_first().filter(|(first, _)| **first == finding.path)?;
-        let named: Vec<String> =
-            others.iter().take(MAX_FILES_OF_A_RULE).map(|p| format!("`{p}`")).collect();
+        let (_, others) = places.split_first().filter(|(first, _)| **first == place(&finding))?;
+        let kind = if finding.is_whole_file() { "files" } else { "places" };
+        let named = &others[..others.len().min(most(finding.is_whole_file()))];
         let more = match others.len() - named.len() {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
         finding.body.push_str(&format!(
-            "\n\nThe same is true of {} other files: {}{more}.",
+            "\n\nThe same is true of {} other {kind}: {}{more}.",
             others.len(),
             named.join(", ")
         ));

@@ -164,3 +164,25 @@ fn whole_files_are_gathered() {
     let told = "The same is true of 5 other files: `1.md`, `2.md`, `3.md` and 2 more.";
     assert!(found[0].body.ends_with(told), "{}", found[0].body);
 }
+
+/// P5: the same about many lines is said once, with where; each line that is a risk keeps its own.
+#[test]
+fn lines_are_gathered_unless_they_are_risks() {
+    let shown = |agent: &str, count: usize| {
+        let about = |n: usize| Finding {
+            agent: agent.into(),
+            path: format!("{n}.rs"),
+            fingerprint: format!("{n}"),
+            ..finding("off", 1, "one")
+        };
+        let found: Vec<Finding> = (0..count).map(about).collect();
+        let texts = (0..count).map(|n| (format!("{n}.rs"), "one\n".to_owned())).collect();
+        select(found, &texts, &Settings::default())
+    };
+    assert_eq!(shown("logic", 5).0.len(), 5);
+    assert_eq!(shown("security", 8).0.len(), 8);
+    let (found, left_out) = shown("logic", 8);
+    assert_eq!((found.len(), left_out.merged), (1, 7));
+    let told = "of 7 other places: `1.rs:1`, `2.rs:1`, `3.rs:1`, `4.rs:1`, `5.rs:1` and 2 more.";
+    assert!(found[0].body.ends_with(told), "{}", found[0].body);
+}

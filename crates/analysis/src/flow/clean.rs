@@ -12,8 +12,9 @@ pub(super) fn bit(harm: &str) -> Harms {
     harms().iter().position(|h| h.id == harm).map_or(0, |at| 1 << at)
 }
 
-/// The kinds of harm that a function of this name, in small letters, is for.
-pub(super) fn cleaned_by(name: &str) -> Harms {
+/// The kinds of harm that a function of this path, in small letters, is for.
+pub(super) fn cleaned_by(path: &str) -> Harms {
+    let (object, name) = path.rsplit_once('.').unwrap_or(("", path));
     static MARKUP: OnceLock<Harms> = OnceLock::new();
     let markup = *MARKUP.get_or_init(|| {
         bit("cross-site-scripting") | bit("xpath-injection") | bit("template-injection")
@@ -34,6 +35,11 @@ pub(super) fn cleaned_by(name: &str) -> Harms {
     }
     if has(&["quote", "escapesql", "escape_sql", "escape_string", "escapestring"]) {
         clean |= bit("sql-injection") | bit("shell-injection");
+    }
+    // `Dba::escape`, `connection.escape`: for the statements of that connection.
+    let of_database = ["db", "sql", "database", "conn", "pool"].iter().any(|w| object.contains(w));
+    if of_database && has(&["escape"]) {
+        clean |= bit("sql-injection");
     }
     if has(&["shell"]) && has(&["escape", "quote"]) {
         clean |= bit("shell-injection");
