@@ -20,7 +20,7 @@ use super::{
     state::{AgentReport, Ingested, Outcome},
     tools::{merge_into, same_harm},
 };
-use crate::analysis::{Category, Finding, Severity, Side, Source};
+use crate::analysis::{Finding, Severity, Side, Source};
 
 /// The outcome of a review in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -328,35 +328,33 @@ fn merge(findings: Vec<Finding>) -> Vec<Finding> {
     kept
 }
 
-/// More whole files than this of which a rule says the same get one finding, which names others.
-const MAX_FILES_OF_A_RULE: usize = 3;
+/// More places than this of which a rule says the same get one finding, which names others.
+const MAX_PLACES_OF_A_RULE: usize = 3;
 
-/// The same for lines. Every line that is a risk has to be mended, and keeps its finding.
-const MAX_LINES_OF_A_RULE: usize = 5;
+/// What is decided once for many places, and spoken of once.
+const DECIDED_ONCE: &[&str] = &["test-switched-off"];
 
-/// Where a rule says the same, word for word, of many places, the first speaks for all.
+/// Where a rule says the same, word for word, of many whole files, or of many places that one
+/// decision is about, the first speaks for all.
 fn gather(findings: Vec<Finding>) -> Vec<Finding> {
-    let said = |f: &Finding| {
-        let once = f.is_whole_file() || f.agent != Category::Security.word();
-        once.then(|| (f.is_whole_file(), [f.rule.clone(), f.title.clone(), f.body.clone()]))
-    };
-    let most = |whole: bool| if whole { MAX_FILES_OF_A_RULE } else { MAX_LINES_OF_A_RULE };
+    let once = |f: &Finding| f.is_whole_file() || DECIDED_ONCE.contains(&f.rule.as_str());
+    let said = |f: &Finding| [f.rule.clone(), f.title.clone(), f.body.clone()];
     let place = |f: &Finding| match f.is_whole_file() {
         true => format!("`{}`", f.path),
         false => format!("`{}:{}`", f.path, f.start_line),
     };
-    let mut places: HashMap<_, Vec<String>> = HashMap::new();
-    for finding in &findings {
-        said(finding).map(|text| places.entry(text).or_default().push(place(finding)));
+    let mut places: HashMap<[String; 3], Vec<String>> = HashMap::new();
+    for finding in findings.iter().filter(|f| once(f)) {
+        places.entry(said(finding)).or_default().push(place(finding));
     }
-    places.retain(|(whole, _), places| places.len() > most(*whole));
+    places.retain(|_, places| places.len() > MAX_PLACES_OF_A_RULE);
     let speaks = |mut finding: Finding| {
-        let Some(places) = said(&finding).and_then(|text| places.get(&text)) else {
+        let Some(places) = places.get(&said(&finding)).filter(|_| once(&finding)) else {
             return Some(finding);
         };
         let (_, others) = places.split_first().filter(|(first, _)| **first == place(&finding))?;
         let kind = if finding.is_whole_file() { "files" } else { "places" };
-        let named = &others[..others.len().min(most(finding.is_whole_file()))];
+        let named = &others[..others.len().min(MAX_PLACES_OF_A_RULE)];
         let more = match others.len() - named.len() {
             0 => String::new(),
             more => format!(" and {more} more"),

@@ -20,6 +20,18 @@ fn conflict_markers_need_all_three() {
     assert_eq!(rules("README.rst", "Title\n=======\n"), []);
 }
 
+/// A text that a test reads may be the outcome of a merge; code is not.
+#[test]
+fn conflict_markers_of_test_data_are_less_sure() {
+    let sure = |path| {
+        let text = &MaskedText::from("<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> topic\n");
+        let touched = &LineSet::all();
+        analyse(&Ruleset::built_in(), SourceText { path, text, touched })[0].confidence
+    };
+    assert_eq!(sure("tests/a.py"), sure("src/a.txt"));
+    assert!(sure("tests/merged/a.txt") < sure("tests/a.py"));
+}
+
 #[test]
 fn hidden_characters_are_named() {
     assert_eq!(rules("a.c", "if (a\u{202e}b)\n"), one("bidi-control", 1));

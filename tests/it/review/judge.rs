@@ -165,24 +165,24 @@ fn whole_files_are_gathered() {
     assert!(found[0].body.ends_with(told), "{}", found[0].body);
 }
 
-/// P5: the same about many lines is said once, with where; each line that is a risk keeps its own.
+/// P5: tests that are switched off together are told of once, with where; each line that has to be
+/// mended keeps its finding.
 #[test]
-fn lines_are_gathered_unless_they_are_risks() {
-    let shown = |agent: &str, count: usize| {
+fn lines_of_one_decision_are_gathered() {
+    let shown = |rule: &str, count: usize| {
         let about = |n: usize| Finding {
-            agent: agent.into(),
             path: format!("{n}.rs"),
             fingerprint: format!("{n}"),
-            ..finding("off", 1, "one")
+            ..finding(rule, 1, "one")
         };
         let found: Vec<Finding> = (0..count).map(about).collect();
         let texts = (0..count).map(|n| (format!("{n}.rs"), "one\n".to_owned())).collect();
         select(found, &texts, &Settings::default())
     };
-    assert_eq!(shown("logic", 5).0.len(), 5);
-    assert_eq!(shown("security", 8).0.len(), 8);
-    let (found, left_out) = shown("logic", 8);
+    assert_eq!(shown("test-switched-off", 3).0.len(), 3);
+    assert_eq!(shown("sql-injection", 8).0.len(), 8);
+    let (found, left_out) = shown("test-switched-off", 8);
     assert_eq!((found.len(), left_out.merged), (1, 7));
-    let told = "of 7 other places: `1.rs:1`, `2.rs:1`, `3.rs:1`, `4.rs:1`, `5.rs:1` and 2 more.";
+    let told = "of 7 other places: `1.rs:1`, `2.rs:1`, `3.rs:1` and 4 more.";
     assert!(found[0].body.ends_with(told), "{}", found[0].body);
 }

@@ -33,7 +33,8 @@ pub(super) fn cleaned_by(path: &str) -> Harms {
     if name.ends_with("_path") || name.ends_with("_url") {
         clean |= bit("open-redirect") | bit("request-forgery");
     }
-    if has(&["quote", "escapesql", "escape_sql", "escape_string", "escapestring"]) {
+    let of_sql = name.contains("sql") && name.contains("escape");
+    if of_sql || has(&["quote", "escape_string", "escapestring"]) {
         clean |= bit("sql-injection") | bit("shell-injection");
     }
     // `Dba::escape`, `connection.escape`: for the statements of that connection.

@@ -72,7 +72,16 @@ pub(super) fn findings(
         let first = followed.hits.iter().filter(same).min_by_key(|h| (h.text_only, h.line));
         hit.text_only && first.is_some_and(|first| !std::ptr::eq(first, hit))
     };
-    for hit in followed.hits.iter().filter(|hit| !used(hit)) {
+    // What is prepared is reported where it is used.
+    let goes_on = |hit: &Hit| {
+        let step = format!("through `{}`", hit.sink);
+        let through = |later: &Hit| {
+            let same = (later.harm, later.origin) == (hit.harm, hit.origin);
+            same && later.way.iter().any(|(line, note)| *line == hit.line && **note == *step)
+        };
+        followed.hits.iter().any(|later| through(later) && anchor(later, source).is_some())
+    };
+    for hit in followed.hits.iter().filter(|hit| !used(hit) && !goes_on(hit)) {
         let Some(harm) = model::harms().get(hit.harm) else { continue };
         if anchor(hit, source).is_none() {
             continue;
