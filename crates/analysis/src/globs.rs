@@ -33,6 +33,9 @@ const VENDORED: &[&str] = &[
     "**/{ext,extern,external,lib,libs}/{tzlocal,unidecode,urllib3,webencodings,werkzeug,xmltodict,zipp}{.py,/**}",
     "**/jquery.*.js",
     "**/{jquery,bootstrap}-*.js",
+    // A library with its version in its name.
+    "**/*[.-][0-9]*.[0-9]*.[0-9]*.js",
+    "**/{pear,PEAR}/**",
     "**/{Chart,chart,handlebars,knockout,modernizr,mustache,pako,raphael,swagger,three}.js",
     "**/{jquery,bootstrap,underscore,backbone,angular,lodash,moment,select2,d3}.js",
     "**/{jquery,bootstrap,underscore,backbone,angular,lodash,moment,select2,d3}[-.][0-9]*.js",
@@ -41,6 +44,7 @@ const VENDORED: &[&str] = &[
 const GENERATED: &[&str] = &[
     "**/*.min.js",
     "**/*.min.css",
+    "**/*-min.{js,css}",
     "**/*.bundle.js",
     "**/*[_-]packaged.js",
     "**/*.map",

@@ -28,6 +28,10 @@ impl<'t> Run<'_, 't> {
             Known::List(parts) if harm.id == "cross-site-scripting" && self.language != "Java" => {
                 parts.first().unwrap_or(value)
             }
+            // Of a condition with placeholders only the first is a statement.
+            Known::List(parts) if harm.id == "sql-injection" && self.language == "Ruby" => {
+                parts.first().unwrap_or(value)
+            }
             _ => value,
         };
         for taint in value.taints() {

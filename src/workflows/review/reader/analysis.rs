@@ -260,7 +260,7 @@ fn compare(
     limits: &Limits,
 ) -> Checked {
     let nothing = MaskedText::default();
-    let comparable = !base.is_empty() && unreadable(base, limits).is_none();
+    let comparable = !base.is_empty() && unreadable(&file.path, base, limits).is_none();
     let removed: LineSet = if comparable { file.removed().collect() } else { LineSet::default() };
     sides::check(Pair {
         path: &file.path,

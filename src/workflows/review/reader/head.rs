@@ -38,7 +38,7 @@ impl Head {
         let masked = secrets::mask(text);
         Self {
             secrets: masked.findings(&file.path, &touched),
-            skipped: unreadable(&masked.text, limits),
+            skipped: unreadable(&file.path, &masked.text, limits),
             failed: None,
             note: lossy.then(|| "not valid UTF-8; the invalid bytes were replaced".to_owned()),
             text: Some(masked.text),
@@ -55,11 +55,22 @@ impl Head {
 }
 
 /// Why a text is not worth reading.
-pub(super) fn unreadable(text: &str, limits: &Limits) -> Option<String> {
+pub(super) fn unreadable(path: &str, text: &str, limits: &Limits) -> Option<String> {
     if text.split('\n').any(|line| line.len() > limits.line_bytes) {
         return Some("minified (a line is too long to be read)".into());
     }
+    if is_minified(path, text) {
+        return Some("minified (most of it is on long lines)".into());
+    }
     globs::says_generated(text).then(|| "generated (it says so)".into())
+}
+
+/// Whether a script or a style sheet has more than half of its text on lines that nobody writes by hand.
+fn is_minified(path: &str, text: &str) -> bool {
+    const LONG_LINE_BYTES: usize = 500;
+    let long = || text.split('\n').map(str::len).filter(|len| *len > LONG_LINE_BYTES).sum::<usize>();
+    let script = [".js", ".mjs", ".cjs", ".css"].iter().any(|end| path.ends_with(end));
+    script && long() * 2 > text.len()
 }
 
 /// What `checks` wants to know about a change.
