@@ -208,7 +208,7 @@ impl<'t> Run<'_, 't> {
             let fits = match harm_of(model, *sink) {
                 "open-redirect" => leads,
                 // The name of a view.
-                "template-injection" => !leads,
+                "template-injection" => !leads && value.known_text().is_some(),
                 _ => true,
             };
             if fits && function.marks.iter().any(|m| super::summary::is_marked(m, mark)) {
