@@ -140,6 +140,13 @@ impl<'t> Run<'_, 't> {
                 self.statement(&whole, made.line);
                 Some(whole)
             }
+            // `"… %s".formatted(…)` of Java.
+            ("formatted", Known::Text(_)) => {
+                let values: Vec<Value> = made.args.iter().map(|a| a.value.clone()).collect();
+                let whole = fold::formatted(&made.object, &values);
+                self.statement(&whole, made.line);
+                Some(whole)
+            }
             ("join", Known::Text(_)) => first.map(|list| joined(list, &made.object)),
             ("join", Known::List(_)) => {
                 Some(joined(&made.object, &first.cloned().unwrap_or_else(|| Value::text(","))))

@@ -154,6 +154,12 @@ impl<'t> Run<'_, 't> {
 
     fn formatted(&self, made: &Made<'_, 't>) -> Value {
         let values: Vec<Value> = made.args.iter().map(|a| a.value.clone()).collect();
+        // Of Java, a locale may come first.
+        let is_locale = |v: &Value| v.path.as_deref().is_some_and(|p| p.contains("Locale"));
+        let values = match values.as_slice() {
+            [first, rest @ ..] if self.language == "Java" && is_locale(first) => rest,
+            all => all,
+        };
         let Some((template, rest)) = values.split_first() else { return Value::default() };
         if self.language == "CSharp" {
             return fold::braces(template, rest, &[]);
@@ -360,7 +366,14 @@ fn is_on(made: &Made<'_, '_>, name: &str) -> bool {
 
 /// Whether an argument is this text.
 fn stands_beside(made: &Made<'_, '_>, text: &str) -> bool {
-    let same = |value: &Value| value.constant().is_some_and(|own| own.eq_ignore_ascii_case(text));
+    // `HttpHeaders.LOCATION` stands for the name that it is called by.
+    let called = |value: &Value| {
+        let last = value.path.as_deref().and_then(|path| path.rsplit_once('.'));
+        last.is_some_and(|(_, name)| name.replace('_', "-").eq_ignore_ascii_case(text))
+    };
+    let same = |value: &Value| {
+        value.constant().is_some_and(|own| own.eq_ignore_ascii_case(text)) || called(value)
+    };
     made.args.iter().any(|a| same(&a.value))
 }
 

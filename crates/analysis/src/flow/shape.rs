@@ -208,9 +208,14 @@ impl<'t> Run<'_, 't> {
         }
         let model = self.model;
         for (mark, sink) in &model.returns {
-            let redirect = harm_of(model, *sink) != "open-redirect"
-                || value.known_text().is_some_and(|text| text.starts_with("redirect:"));
-            if redirect && function.marks.iter().any(|m| super::summary::is_marked(m, mark)) {
+            let leads = value.known_text().is_some_and(|text| text.starts_with("redirect:"));
+            let fits = match harm_of(model, *sink) {
+                "open-redirect" => leads,
+                // The name of a view.
+                "template-injection" => !leads && value.known_text().is_some(),
+                _ => true,
+            };
+            if fits && function.marks.iter().any(|m| super::summary::is_marked(m, mark)) {
                 self.check(*sink, value, (line, line), "return");
             }
         }
