@@ -68,7 +68,8 @@ pub(super) fn unreadable(path: &str, text: &str, limits: &Limits) -> Option<Stri
 /// Whether a script or a style sheet has more than half of its text on lines that nobody writes by hand.
 fn is_minified(path: &str, text: &str) -> bool {
     const LONG_LINE_BYTES: usize = 500;
-    let long = || text.split('\n').map(str::len).filter(|len| *len > LONG_LINE_BYTES).sum::<usize>();
+    let long =
+        || text.split('\n').map(str::len).filter(|len| *len > LONG_LINE_BYTES).sum::<usize>();
     let script = [".js", ".mjs", ".cjs", ".css"].iter().any(|end| path.ends_with(end));
     script && long() * 2 > text.len()
 }
