@@ -36,6 +36,7 @@ const VENDORED: &[&str] = &[
     // A library with its version in its name.
     "**/*[.-][0-9]*.[0-9]*.[0-9]*.js",
     "**/{pear,PEAR}/**",
+    "**/{adodb,xinha,yui}*/**",
     "**/{Chart,chart,handlebars,knockout,modernizr,mustache,pako,raphael,swagger,three}.js",
     "**/{jquery,bootstrap,underscore,backbone,angular,lodash,moment,select2,d3}.js",
     "**/{jquery,bootstrap,underscore,backbone,angular,lodash,moment,select2,d3}[-.][0-9]*.js",

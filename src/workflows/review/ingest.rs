@@ -12,7 +12,7 @@ use super::{
     names::mask_names,
     own_rules::{self, OwnRule},
     plan::{Chunk, Plan},
-    reader::{ChangeReader, Work, facts, keep_first},
+    reader::{ChangeReader, ExecutableBefore, Work, facts, keep_first},
     settings::{self, Settings, diagnostic},
     state::{Ingested, ReviewFile, ReviewState},
     tools::Placing,
@@ -78,8 +78,9 @@ async fn read_heads(
 ) -> Result<Vec<Finding>> {
     let paths = settings.paths().map_err(Fault::permanent)?;
     let (mut findings, mut kept) = (Vec::new(), Default::default());
+    let before = ExecutableBefore::of(files.iter().map(|file| &file.change));
     let whole = |file: &FileChange, text: Option<&str>| {
-        let found = checks::file(facts(file, text));
+        let found = checks::file(facts(file, text, &before));
         found.into_iter().filter(|finding| settings.wants(&finding.agent))
     };
     for file in files.iter().filter(|f| !f.read && paths(&f.change.path).is_ok()) {

@@ -1,6 +1,12 @@
 //! Whole reviews of fixture repositories.
 
-use std::{collections::BTreeMap, fs, os::unix::fs::symlink, path::Path, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    fs::{self, Permissions},
+    os::unix::fs::{PermissionsExt, symlink},
+    path::Path,
+    sync::Arc,
+};
 
 use verdict::{
     base::{Clock, FaultKind},
@@ -297,6 +303,26 @@ async fn coverage_says_why() {
         ]
     );
     assert_eq!(found(&state), ["py-debugger latin.py:2-2"]);
+}
+
+/// A new file that is executable like those around it, or that was so elsewhere, is no slip.
+#[tokio::test]
+async fn modes_that_were_there_before_are_no_news() {
+    let repo = Repo::new();
+    let executable = |path: &str, text: String| {
+        repo.write(path, text);
+        fs::set_permissions(repo.path().join(path), Permissions::from_mode(0o755)).unwrap();
+    };
+    for path in ["icons/a.svg", "old/moved.svg"] {
+        executable(path, format!("<svg id=\"{path}\"/>\n"));
+    }
+    repo.commit("base");
+    repo.write("icons/a.svg", "<svg id=\"changed\"/>\n").remove("old/moved.svg");
+    for path in ["icons/b.svg", "new/moved.svg", "own/c.svg"] {
+        executable(path, format!("<svg>\n<g id=\"{path}\"/>\n</svg>\n"));
+    }
+    repo.commit("change");
+    assert_eq!(found(&repo.review("HEAD^!").await), ["unexpected-executable own/c.svg:0-0"]);
 }
 
 /// P1: settings count from the base side; what a change says about its own review does not.

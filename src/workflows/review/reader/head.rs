@@ -1,5 +1,7 @@
 //! The head side of one file: its text, masked, or why it has none.
 
+use std::collections::HashSet;
+
 use super::Limits;
 use crate::{
     analysis::{Finding, LineSet, MaskedText, checks, globs, secrets},
@@ -74,15 +76,57 @@ fn is_minified(path: &str, text: &str) -> bool {
     script && long() * 2 > text.len()
 }
 
+/// What the base side's executable files among those changed are called and where they stand.
+#[derive(Default)]
+pub struct ExecutableBefore {
+    names: HashSet<String>,
+    folders: HashSet<String>,
+}
+
+impl ExecutableBefore {
+    /// Of all files of a change.
+    pub fn of<'a>(files: impl Iterator<Item = &'a FileChange>) -> Self {
+        let mut before = Self::default();
+        for file in files.filter(|file| file.base.kind == EntryKind::Executable) {
+            let path = file.old_path.as_deref().unwrap_or(&file.path);
+            before.names.insert(name_of(path).to_owned());
+            before.folders.insert(kind_of(path));
+        }
+        before
+    }
+
+    /// Whether a new file was moved here from where it was executable, or stands among others that are.
+    fn explains(&self, file: &FileChange) -> bool {
+        let known = self.names.contains(name_of(&file.path));
+        file.base.kind == EntryKind::Absent
+            && (known || self.folders.contains(&kind_of(&file.path)))
+    }
+}
+
+fn name_of(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// All files of its folder with its ending.
+fn kind_of(path: &str) -> String {
+    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    format!("{folder}/*.{}", name_of(path).rsplit('.').next().unwrap_or_default())
+}
+
 /// What `checks` wants to know about a change.
-pub fn facts<'a>(file: &'a FileChange, text: Option<&'a str>) -> checks::FileFacts<'a> {
+pub fn facts<'a>(
+    file: &'a FileChange,
+    text: Option<&'a str>,
+    before: &ExecutableBefore,
+) -> checks::FileFacts<'a> {
     let executable = |kind| kind == EntryKind::Executable;
+    let became = executable(file.head.kind) && !executable(file.base.kind);
     checks::FileFacts {
         path: &file.path,
         binary: file.binary,
         content_changed: file.base.blob != file.head.blob && file.status != Status::Deleted,
         size: file.size,
-        became_executable: executable(file.head.kind) && !executable(file.base.kind),
+        became_executable: became && !before.explains(file),
         text,
     }
 }

@@ -36,7 +36,7 @@ use tokio::sync::{OnceCell, Semaphore};
 pub use self::{
     analysis::{Analysed, bare, keep_first},
     count::{Count, Counts, Work},
-    head::{Head, facts},
+    head::{ExecutableBefore, Head, facts},
 };
 use super::own_rules::{self, OwnRule};
 use crate::{
