@@ -113,11 +113,14 @@ pub fn mask(text: String) -> Masked {
     Masked { text: MaskedText(String::from_utf8_lossy(&bytes).into()), secrets }
 }
 
-/// The lines of `text` on which a secret begins that is one of `base` as well.
-pub fn known_lines(text: &str, base: &str) -> LineSet {
-    let old = find(base);
-    let old: HashSet<&str> = old.iter().filter_map(|it| base.get(it.range.clone())).collect();
-    let is_known = |it: &&Secret| text.get(it.range.clone()).is_some_and(|it| old.contains(it));
+/// The secrets of `text`, as they stand there.
+pub fn values(text: &str) -> HashSet<String> {
+    find(text).iter().filter_map(|it| text.get(it.range.clone())).map(str::to_owned).collect()
+}
+
+/// The lines of `text` on which a secret begins that is one of `known`.
+pub fn known_lines(text: &str, known: &HashSet<String>) -> LineSet {
+    let is_known = |it: &&Secret| text.get(it.range.clone()).is_some_and(|it| known.contains(it));
     let (lines, found) = (Lines::new(text), find(text));
     let known = found.iter().filter(is_known).map(|secret| lines.at(secret.range.start));
     known.map(|line| line..=line).collect()

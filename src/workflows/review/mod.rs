@@ -376,7 +376,7 @@ pub async fn judge_all(
         }
     }
     let changes: Vec<&FileChange> = change.files.iter().map(|f| &f.change).collect();
-    placed.soften(&moved.fingerprints(&reader, &changes).await?);
+    placed.soften(&moved.fingerprints(&reader, &change.rules, &changes).await?);
     let no_texts: HashMap<String, String> = HashMap::new();
     placed.place(quoting.into_values().flatten().collect(), &no_texts);
     let past = Past::of(deps, &state.target).await?;

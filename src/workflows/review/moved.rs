@@ -1,10 +1,13 @@
 //! Code that the change moved from one file to another says nothing new.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use super::reader::{ChangeReader, bare};
+use super::{
+    own_rules::OwnRule,
+    reader::{ChangeReader, bare, way, words},
+};
 use crate::{
-    analysis::{Finding, LineSet, Lines, MaskedText, Source},
+    analysis::{Finding, LineSet, Lines, MaskedText, Source, SourceText, examine},
     base::Result,
     forge::FileChange,
 };
@@ -12,83 +15,156 @@ use crate::{
 /// A neighbour shorter than this may stand anywhere.
 const MIN_NEIGHBOUR_CHARS: usize = 4;
 
-/// The added lines that a finding is about, without what formatters change, and those around it.
+/// What a finding is about: its added lines, without what formatters change, and those around them.
 struct Place {
-    path: String,
+    finding: Finding,
+    /// Its own lines, as they are.
+    text: String,
     lines: Vec<String>,
     around: Vec<String>,
 }
 
 /// What findings are about, until the removed lines of other files are known.
 #[derive(Default)]
-pub(super) struct Moved(HashMap<String, Place>);
+pub(super) struct Moved {
+    places: Vec<Place>,
+    /// Findings of secrets, and the file of each.
+    secrets: Vec<(Finding, FileChange)>,
+}
 
 impl Moved {
-    /// Takes in what is said of `file`. Secrets are left out: masked, two of them look the same.
+    /// Takes in what is said of `file`.
     pub(super) fn add(&mut self, findings: &[Finding], file: &FileChange, text: &MaskedText) {
-        let ours = |it: &&Finding| matches!(it.source, Source::Rule | Source::Flow);
         let sure = |it: &&Finding| !it.is_whole_file() && it.confidence > Finding::SOFTENED;
         let (added, lines): (LineSet, _) = (file.added().collect(), Lines::new(text));
         let text = |line: u32| lines.get(line).filter(|_| added.contains(line)).map(bare);
-        for finding in findings.iter().filter(ours).filter(sure) {
+        for finding in findings.iter().filter(sure) {
+            match finding.source {
+                Source::Secret => self.secrets.push((finding.clone(), file.clone())),
+                Source::Rule | Source::Flow => {}
+                _ => continue,
+            }
             let own = finding.start_line..=finding.end_line;
-            let mut numbers: Vec<u32> = own.chain(finding.flow.iter().map(|it| it.line)).collect();
+            let steps = finding.flow.iter().map(|it| it.line);
+            let mut numbers: Vec<u32> = own.clone().chain(steps).collect();
             numbers.sort_unstable();
             numbers.dedup();
             let told = |line: &String| line.len() >= MIN_NEIGHBOUR_CHARS;
             let before = (1..finding.start_line).rev().map_while(text).find(told);
             let after = (finding.end_line + 1..=lines.count()).map_while(text).find(told);
-            let place = Place {
-                path: finding.path.clone(),
+            self.places.push(Place {
+                finding: finding.clone(),
+                text: own.filter_map(|n| lines.get(n)).collect::<Vec<_>>().join("\n"),
                 lines: numbers.into_iter().filter_map(text).collect(),
                 around: before.into_iter().chain(after).collect(),
-            };
-            if !place.lines.is_empty() && !place.around.is_empty() {
-                self.0.insert(finding.fingerprint.clone(), place);
-            }
+            });
         }
+        self.places.retain(|it| !it.lines.is_empty() && it.finding.source != Source::Secret);
     }
 
-    /// The fingerprints of those whose lines, and one beside them, were removed from one other file of their kind.
+    /// The fingerprints of those that came from another file of their kind: their lines, and one beside them, were removed
+    /// from it; or the rules said the same of lines that were removed from it, much like theirs. Of secrets,
+    /// those that another file had.
     ///
     /// # Errors
     /// When the forge does not answer.
     pub(super) async fn fingerprints(
         mut self,
         reader: &ChangeReader,
+        own: &[OwnRule],
         files: &[&FileChange],
     ) -> Result<Vec<String>> {
-        let mut found = Vec::new();
-        let may_hold = |file: &FileChange, place: &Place| {
-            place.path != file.path && kind(&place.path) == kind(old_path(file))
-        };
+        let mut found = reader.secrets_elsewhere(std::mem::take(&mut self.secrets), files).await?;
         let lost = files.iter().filter(|file| file.removed().next().is_some());
-        let wanted: Vec<&FileChange> = lost
-            .filter(|file| self.0.values().any(|place| may_hold(file, place)))
-            .copied()
-            .collect();
+        let wanted = lost.filter(|file| self.places.iter().any(|place| place.may_be_of(file)));
+        let wanted: Vec<&FileChange> = wanted.copied().collect();
         for batch in reader.batches(&wanted) {
             let texts = reader.base_texts(batch).await?;
             for file in batch {
                 let Some(text) = texts.get(&file.base.blob) else { continue };
-                let (lines, removed): (_, LineSet) = (Lines::new(text), file.removed().collect());
-                let mut gone: HashMap<String, usize> = HashMap::new();
-                lines.touched(&removed).for_each(|(_, l)| *gone.entry(bare(l)).or_default() += 1);
-                self.0.retain(|fingerprint, place| {
-                    let moved = may_hold(file, place)
-                        && place.around.iter().any(|line| gone.contains_key(line))
-                        && place.lines.iter().all(|line| gone.get(line).is_some_and(|n| *n > 0));
-                    for line in place.lines.iter().filter(|_| moved) {
-                        gone.entry(line.clone())
-                            .and_modify(|count| *count = count.saturating_sub(1));
-                    }
-                    found.extend(moved.then(|| fingerprint.clone()));
-                    !moved
-                });
+                let removed: LineSet = file.removed().collect();
+                let mut taken = self.take_equal(file, text, &removed);
+                if self.has_alike(file, text, &removed) {
+                    let (rules, path) = (reader.rules(own).await?, old_path(file).to_owned());
+                    let text = text.clone();
+                    let said = move || {
+                        let source = SourceText { path: &path, text: &text, touched: &removed };
+                        let said = examine(&rules, source).findings;
+                        said.into_iter().map(|it| (own_lines(&it, &text), it)).collect()
+                    };
+                    let mut said: Vec<_> = reader.compute(said).await.unwrap_or_default();
+                    taken.iter().for_each(|place| _ = place.take_of(&mut said));
+                    let moved =
+                        |place: &mut Place| place.may_be_of(file) && place.take_of(&mut said);
+                    taken.extend(self.places.extract_if(.., moved));
+                }
+                found.extend(taken.into_iter().map(|place| place.finding.fingerprint));
             }
         }
         Ok(found)
     }
+
+    /// Takes out those whose lines, and one beside them, were removed from `file`.
+    fn take_equal(&mut self, file: &FileChange, text: &str, removed: &LineSet) -> Vec<Place> {
+        let mut gone: HashMap<String, usize> = HashMap::new();
+        let lines = Lines::new(text);
+        lines.touched(removed).for_each(|(_, line)| *gone.entry(bare(line)).or_default() += 1);
+        let moved = |place: &mut Place| {
+            let moved = place.may_be_of(file)
+                && place.around.iter().any(|line| gone.contains_key(line))
+                && place.lines.iter().all(|line| gone.get(line).is_some_and(|n| *n > 0));
+            if moved {
+                for line in &place.lines {
+                    gone.entry(line.clone()).and_modify(|count| *count = count.saturating_sub(1));
+                }
+            }
+            moved
+        };
+        self.places.extract_if(.., moved).collect()
+    }
+
+    /// Whether `file` lost a line much like one of theirs.
+    fn has_alike(&self, file: &FileChange, text: &str, removed: &LineSet) -> bool {
+        let places = self.places.iter().filter(|place| place.may_be_of(file));
+        let told: Vec<HashSet<&str>> = places
+            .flat_map(|place| place.text.lines())
+            .map(|line| words([line].into_iter()))
+            .collect();
+        let lines = Lines::new(text);
+        let mut gone = lines.touched(removed).map(|(_, line)| words([line].into_iter()));
+        !told.is_empty() && gone.any(|line| told.iter().any(|own| much_alike(own, &line)))
+    }
+}
+
+impl Place {
+    /// Whether it may come from there: another file of its kind.
+    fn may_be_of(&self, file: &FileChange) -> bool {
+        let path = &self.finding.path;
+        *path != file.path && kind(path) == kind(old_path(file))
+    }
+
+    /// Takes the same out of what the rules `said`, with the lines that it is about; whether it was there.
+    fn take_of(&self, said: &mut Vec<(String, Finding)>) -> bool {
+        let same = |(text, it): &(String, Finding)| {
+            it.rule == self.finding.rule
+                && match it.flow.is_empty() {
+                    true => much_alike(&words(text.lines()), &words(self.text.lines())),
+                    false => way(it) == way(&self.finding),
+                }
+        };
+        said.iter().position(same).map(|at| said.swap_remove(at)).is_some()
+    }
+}
+
+fn own_lines(finding: &Finding, text: &str) -> String {
+    let lines = Lines::new(text);
+    let own = (finding.start_line..=finding.end_line).filter_map(|n| lines.get(n));
+    own.collect::<Vec<_>>().join("\n")
+}
+
+/// Whether two thirds of the words of both stand in the other.
+fn much_alike(a: &HashSet<&str>, b: &HashSet<&str>) -> bool {
+    !a.is_empty() && a.intersection(b).count() * 3 >= a.len().max(b.len()) * 2
 }
 
 fn old_path(file: &FileChange) -> &str {

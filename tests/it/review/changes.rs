@@ -102,6 +102,40 @@ async fn code_of_another_file_is_no_news() {
     assert_eq!(found(&repo.review("HEAD^!").await).len(), 1);
 }
 
+/// What was edited when it moved is no news if the rules said the same of it before; what the edit brought is.
+#[tokio::test]
+async fn code_edited_while_it_moved_is_no_news() {
+    let repo = Repo::new();
+    let old =
+        "def find(db, name):\n    return db.execute('select 1 from t where name = ' + name)\n";
+    let hash = "def key(password):\n    return hashlib.md5(password.encode()).hexdigest()\n";
+    repo.write("a.py", format!("import hashlib\n\n{old}\n{hash}")).commit("base");
+    let new = old.replace("(db,", "(self, db,").replace("select 1", "select 2");
+    let new = new.replace("    return db", "        return db").replace("def f", "    def f");
+    let hashed = hash.replace("password.encode()", "password.encode(), usedforsecurity=True");
+    let both = format!("import hashlib\n\nclass A:\n{new}\n{hashed}");
+    repo.remove("a.py").write("b/c.py", both).commit("moved");
+    assert_eq!(found(&repo.review("HEAD^!").await), [""; 0]);
+    let bound = old.replace("' + name)", "%s', [name])");
+    repo.git(["reset", "-q", "--hard", "HEAD^"]);
+    repo.write("a.py", bound).commit("bound");
+    repo.remove("a.py").write("b/c.py", new).commit("moved, and no longer bound");
+    assert_eq!(found(&repo.review("HEAD^!").await), ["sql-injection b/c.py:2-2"]);
+}
+
+/// A secret that moves to another file is no news; one that comes with it is.
+#[tokio::test]
+async fn a_secret_of_another_file_is_no_news() {
+    let repo = Repo::new();
+    let key = |end: &str| format!("ghp_{}{end}", "a7Qx2Vb9Kd4Wm6Tz1Rn8Yc3Lp5");
+    let (old, new) = (key("Hs0GfJu2Ei"), key("Bk4NvXo7Pq"));
+    repo.write("a.yml", format!("a: 1\nb: 2\nc: 3\ntoken: {old}\n")).commit("base");
+    repo.write("a.yml", "a: 1\nb: 2\nc: 3\n");
+    repo.write("ci/b.yml", format!("old_token: {old}\nnew_token: {new}\n"))
+        .commit("moved, and one more");
+    assert_eq!(found(&repo.review("HEAD^!").await), ["secret-github-token ci/b.yml:2-2"]);
+}
+
 /// A flow that the file had before is no news where one of its lines is edited, or gains another; one more of its kind is,
 /// and one whose check went.
 #[tokio::test]

@@ -182,7 +182,8 @@ fn soften_known(
         let edited = |it: &Finding| removed.first_in(it.start_line, it.end_line).is_some();
         let same = known.iter().position(|it| {
             it.rule == finding.rule
-                && (begins(it) || edited(it) && alike(&words(it, &old), &words(finding, &new)))
+                && (begins(it)
+                    || edited(it) && alike(&words_of(it, &old), &words_of(finding, &new)))
         });
         if let Some(same) = same {
             known.swap_remove(same);
@@ -225,15 +226,19 @@ fn soften_known_flows(
 }
 
 /// What tells a flow from others, wherever it stands: its kind, its source and its sink.
-fn way(finding: &Finding) -> [String; 3] {
+pub fn way(finding: &Finding) -> [String; 3] {
     let note = |step: Option<&FlowStep>| step.map(|step| step.note.clone()).unwrap_or_default();
     [finding.rule.clone(), note(finding.flow.first()), note(finding.flow.last())]
 }
 
 /// The words of the lines that a finding is about.
-fn words<'t>(finding: &Finding, lines: &Lines<'t>) -> HashSet<&'t str> {
+fn words_of<'t>(finding: &Finding, lines: &Lines<'t>) -> HashSet<&'t str> {
+    words((finding.start_line..=finding.end_line).filter_map(|line| lines.get(line)))
+}
+
+/// The words of these lines.
+pub fn words<'t>(lines: impl Iterator<Item = &'t str>) -> HashSet<&'t str> {
     let part = |c: char| !(c.is_alphanumeric() || c == '_');
-    let lines = (finding.start_line..=finding.end_line).filter_map(|line| lines.get(line));
     lines.flat_map(|line| line.split(part)).filter(|word| !word.is_empty()).collect()
 }
 

@@ -1,6 +1,6 @@
 //! The base side of a change.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use futures_util::future::join_all;
 
@@ -57,12 +57,54 @@ impl ChangeReader {
                 continue;
             };
             let (base, text) = (base.clone(), text.clone());
-            let known = self.compute(move || secrets::known_lines(&text, &base)).await;
+            let known =
+                self.compute(move || secrets::known_lines(&text, &secrets::values(&base))).await;
             let known = known.unwrap_or_default();
             let known = |finding: &&mut Finding| known.contains(finding.start_line);
             head.secrets.iter_mut().filter(known).for_each(Finding::soften);
         }
         Ok(())
+    }
+
+    /// The fingerprints of those `found` secrets, each with its file, that another file had which lost lines.
+    ///
+    /// # Errors
+    /// When the forge does not answer.
+    pub async fn secrets_elsewhere(
+        &self,
+        found: Vec<(Finding, FileChange)>,
+        files: &[&FileChange],
+    ) -> Result<Vec<String>> {
+        let lost = |file: &&&FileChange| file.removed().next().is_some();
+        let lost: Vec<&FileChange> = files.iter().filter(lost).copied().collect();
+        if found.is_empty() || lost.is_empty() {
+            return Ok(Vec::new());
+        }
+        let blobs =
+            |files: &[&FileChange]| files.iter().map(|f| f.base.blob.clone()).collect::<Vec<_>>();
+        let mut known = HashSet::new();
+        for batch in self.batches(&lost) {
+            let contents = self.contents(&blobs(batch)).await?;
+            let values = move || {
+                let text = |it: Content| match it {
+                    Content::Text { text, .. } => Some(text),
+                    _ => None,
+                };
+                contents
+                    .into_iter()
+                    .filter_map(text)
+                    .flat_map(|text| secrets::values(&text))
+                    .collect()
+            };
+            known.extend(self.compute(values).await.unwrap_or_else(HashSet::new));
+        }
+        let heads = self.unmasked(&found.iter().map(|(_, file)| file).collect::<Vec<_>>()).await?;
+        let moved = found.into_iter().zip(heads).filter_map(|((finding, _), head)| {
+            let Content::Text { text, .. } = head else { return None };
+            let known = secrets::known_lines(&text, &known);
+            known.contains(finding.start_line).then_some(finding.fingerprint)
+        });
+        Ok(moved.collect())
     }
 
     /// The base sides of those files that something is compared with: what has a grammar and lost a line, and whatever

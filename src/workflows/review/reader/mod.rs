@@ -34,7 +34,7 @@ use futures_util::future::join_all;
 use tokio::sync::{OnceCell, Semaphore};
 
 pub use self::{
-    analysis::{Analysed, bare, keep_first},
+    analysis::{Analysed, bare, keep_first, way, words},
     count::{Count, Counts, Work},
     head::{ExecutableBefore, Head, facts},
 };
@@ -331,9 +331,14 @@ impl ChangeReader {
         Ok(heads)
     }
 
+    /// The built-in rules and those of the repository.
+    pub(super) async fn rules(&self, own: &[OwnRule]) -> Result<Arc<Ruleset>> {
+        let compile = || async { own_rules::compile(own).map(Arc::new) };
+        self.rules.get_or_try_init(compile).await.cloned()
+    }
+
     async fn analyse(&self, own: &[OwnRule], files: &[&FileChange]) -> Result<Vec<Arc<Analysed>>> {
-        let rules = self.rules.get_or_try_init(|| async { own_rules::compile(own).map(Arc::new) });
-        let rules = rules.await?;
+        let rules = self.rules(own).await?;
         let heads = self.heads(files).await?;
         let bases = self.bases(files).await?;
         let work = files.iter().zip(heads).map(|(file, head)| async {

@@ -133,6 +133,8 @@ const FIXTURE: &[(&str, &str, &str)] = &[
 fn fixture() -> Repo {
     let repo = Repo::new();
     repo.write("web/package.json", "{\"dependencies\": {\"a\": \"^1.0.0\"}}\n");
+    // `name-left-behind` is below the default.
+    repo.write(".verdict.toml", "[review]\nmin_confidence = 0.45\n");
     FIXTURE.iter().for_each(|(path, base, _)| {
         repo.write(path, base);
     });
