@@ -36,7 +36,9 @@ const VENDORED: &[&str] = &[
     // A library with its version in its name.
     "**/*[.-][0-9]*.[0-9]*.[0-9]*.js",
     "**/{pear,PEAR}/**",
-    "**/{adodb,xinha,yui}*/**",
+    "**/{adodb,ckeditor,fckeditor,tiny_mce,tinymce,TinyMce,xinha,yui}*/**",
+    "**/{JsLibraries,jslibs}/**",
+    "**/tiny_mce*.js",
     "**/{Chart,chart,handlebars,knockout,modernizr,mustache,pako,raphael,swagger,three}.js",
     "**/{jquery,bootstrap,underscore,backbone,angular,lodash,moment,select2,d3}.js",
     "**/{jquery,bootstrap,underscore,backbone,angular,lodash,moment,select2,d3}[-.][0-9]*.js",

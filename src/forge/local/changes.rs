@@ -12,14 +12,14 @@ use crate::forge::{
 };
 
 /// Beyond this many candidates renames are looked for by equal content only.
-const RENAME_LIMIT: &str = "-l2000";
+const RENAMES: &[&str] = &["-M", "-l2000"];
 
 /// More paths than this are too many to name on a command line.
 const MOST_NAMED: usize = 500;
 
 pub(super) async fn changes(git: &Git, target: &Target) -> Result<Vec<FileChange>> {
     let git = &git.apart().await?;
-    match compared(git, target, &["-M", RENAME_LIMIT], &[]).await {
+    match compared(git, target, RENAMES, &[]).await {
         // Content that is not here stops git altogether; only its own paths shall suffer.
         Err(error @ GitError::Git { .. }) => around_missing(git, target, error).await,
         other => other,
@@ -82,7 +82,7 @@ async fn listed(
 }
 
 /// As [`changes`], in a repository that lacks some of the content: those paths come without
-/// hunks, the others without renames. If nothing is lacking, `error` was about something else.
+/// hunks. If nothing is lacking, `error` was about something else.
 async fn around_missing(git: &Git, target: &Target, error: GitError) -> Result<Vec<FileChange>> {
     let all = listed(git, target, &["--no-renames"], &[]).await?;
     let blobs: Vec<String> =
@@ -106,7 +106,7 @@ async fn around_missing(git: &Git, target: &Target, error: GitError) -> Result<V
     let mut files: Vec<FileChange> = lacking.into_iter().map(unavailable).collect();
     if !whole.is_empty() {
         let without: Vec<String> = files.iter().map(|f| f.path.clone()).collect();
-        files.extend(compared(git, target, &["--no-renames"], &without).await?);
+        files.extend(compared(git, target, RENAMES, &without).await?);
     }
     files.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(files)

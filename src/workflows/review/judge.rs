@@ -331,23 +331,25 @@ fn merge(findings: Vec<Finding>) -> Vec<Finding> {
 /// More places than this of which a rule says the same get one finding, which names others.
 const MAX_PLACES_OF_A_RULE: usize = 3;
 
-/// What is decided once for many places, and spoken of once.
-const DECIDED_ONCE: &[&str] = &["test-switched-off"];
+/// What is decided once for many places, and spoken of once; and what happens to many files at once.
+const DECIDED_ONCE: &[(&str, usize)] =
+    &[("test-switched-off", MAX_PLACES_OF_A_RULE), ("unexpected-executable", 1)];
 
-/// Where a rule says the same, word for word, of many whole files, or of many places that one
-/// decision is about, the first speaks for all.
+/// Where a rule says the same of many whole files, or of many places that one decision is about, the
+/// first speaks for all.
 fn gather(findings: Vec<Finding>) -> Vec<Finding> {
-    let once = |f: &Finding| f.is_whole_file() || DECIDED_ONCE.contains(&f.rule.as_str());
-    let said = |f: &Finding| [f.rule.clone(), f.title.clone(), f.body.clone()];
+    let most = |rule: &str| DECIDED_ONCE.iter().find(|(of, _)| *of == rule).map(|(_, most)| *most);
+    let once = |f: &Finding| f.is_whole_file() || most(&f.rule).is_some();
+    let said = |f: &Finding| [f.rule.clone(), f.body.clone()];
     let place = |f: &Finding| match f.is_whole_file() {
         true => format!("`{}`", f.path),
         false => format!("`{}:{}`", f.path, f.start_line),
     };
-    let mut places: HashMap<[String; 3], Vec<String>> = HashMap::new();
+    let mut places: HashMap<[String; 2], Vec<String>> = HashMap::new();
     for finding in findings.iter().filter(|f| once(f)) {
         places.entry(said(finding)).or_default().push(place(finding));
     }
-    places.retain(|_, places| places.len() > MAX_PLACES_OF_A_RULE);
+    places.retain(|[rule, _], places| places.len() > most(rule).unwrap_or(MAX_PLACES_OF_A_RULE));
     let speaks = |mut finding: Finding| {
         let Some(places) = places.get(&said(&finding)).filter(|_| once(&finding)) else {
             return Some(finding);

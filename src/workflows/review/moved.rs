@@ -22,6 +22,8 @@ struct Place {
     text: String,
     lines: Vec<String>,
     around: Vec<String>,
+    /// Whether it is shown as it is.
+    sure: bool,
 }
 
 /// What findings are about, until the removed lines of other files are known.
@@ -35,12 +37,13 @@ pub(super) struct Moved {
 impl Moved {
     /// Takes in what is said of `file`.
     pub(super) fn add(&mut self, findings: &[Finding], file: &FileChange, text: &MaskedText) {
-        let sure = |it: &&Finding| !it.is_whole_file() && it.confidence > Finding::SOFTENED;
+        let of_lines = |it: &&Finding| !it.is_whole_file();
         let (added, lines): (LineSet, _) = (file.added().collect(), Lines::new(text));
         let text = |line: u32| lines.get(line).filter(|_| added.contains(line)).map(bare);
-        for finding in findings.iter().filter(sure) {
+        for finding in findings.iter().filter(of_lines) {
+            let sure = finding.confidence > Finding::SOFTENED;
             match finding.source {
-                Source::Secret => self.secrets.push((finding.clone(), file.clone())),
+                Source::Secret if sure => self.secrets.push((finding.clone(), file.clone())),
                 Source::Rule | Source::Flow => {}
                 _ => continue,
             }
@@ -57,9 +60,10 @@ impl Moved {
                 text: own.filter_map(|n| lines.get(n)).collect::<Vec<_>>().join("\n"),
                 lines: numbers.into_iter().filter_map(text).collect(),
                 around: before.into_iter().chain(after).collect(),
+                sure,
             });
         }
-        self.places.retain(|it| !it.lines.is_empty() && it.finding.source != Source::Secret);
+        self.places.retain(|it| !it.lines.is_empty());
     }
 
     /// The fingerprints of those that came from another file of their kind: their lines, and one beside them, were removed
@@ -93,7 +97,9 @@ impl Moved {
                         said.into_iter().map(|it| (own_lines(&it, &text), it)).collect()
                     };
                     let mut said: Vec<_> = reader.compute(said).await.unwrap_or_default();
-                    taken.iter().for_each(|place| _ = place.take_of(&mut said));
+                    // What came from here is not taken again, nor what is here still.
+                    let here = self.places.iter().filter(|it| it.finding.path == file.path);
+                    here.chain(&taken).for_each(|place| _ = place.take_of(&mut said));
                     let moved =
                         |place: &mut Place| place.may_be_of(file) && place.take_of(&mut said);
                     taken.extend(self.places.extract_if(.., moved));
@@ -140,17 +146,15 @@ impl Place {
     /// Whether it may come from there: another file of its kind.
     fn may_be_of(&self, file: &FileChange) -> bool {
         let path = &self.finding.path;
-        *path != file.path && kind(path) == kind(old_path(file))
+        self.sure && *path != file.path && kind(path) == kind(old_path(file))
     }
 
     /// Takes the same out of what the rules `said`, with the lines that it is about; whether it was there.
     fn take_of(&self, said: &mut Vec<(String, Finding)>) -> bool {
         let same = |(text, it): &(String, Finding)| {
             it.rule == self.finding.rule
-                && match it.flow.is_empty() {
-                    true => much_alike(&words(text.lines()), &words(self.text.lines())),
-                    false => way(it) == way(&self.finding),
-                }
+                && (!it.flow.is_empty() && way(it) == way(&self.finding)
+                    || much_alike(&words(text.lines()), &words(self.text.lines())))
         };
         said.iter().position(same).map(|at| said.swap_remove(at)).is_some()
     }

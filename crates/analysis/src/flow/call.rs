@@ -241,13 +241,13 @@ impl<'t> Run<'_, 't> {
     /// Whether a call makes something of a whole request.
     fn wraps_request(&self, made: &Made<'_, 't>, name: &str) -> bool {
         const WORDS: &[&str] = &["request", "param", "header", "body", "wrap", "query", "form"];
-        let model = self.model;
-        let is_request = |value: &Value| {
-            let path = value.path.as_deref().unwrap_or_default();
-            model.meanings(path).any(|m| matches!(m, Meaning::Object))
-        };
         let named = made.call.new || WORDS.iter().any(|word| name.contains(word));
-        named && made.args.iter().any(|a| is_request(&a.value))
+        named && made.args.iter().any(|a| self.is_request(&a.value))
+    }
+
+    fn is_request(&self, value: &Value) -> bool {
+        let path = value.path.as_deref().unwrap_or_default();
+        self.model.meanings(path).any(|m| matches!(m, Meaning::Object))
     }
 
     /// A call of something not known: what goes in may come out.
@@ -264,7 +264,16 @@ impl<'t> Run<'_, 't> {
         if looks_up(&low) && !made.object.is_tainted() {
             return value;
         }
-        value.take(&made.object);
+        // What a method makes of a whole request beside its object may be anything.
+        let mut object = made.object.clone();
+        let whole =
+            |value: &Value| value.path.as_deref().is_some_and(|path| path.ends_with("Context"));
+        let any = made.args.iter().any(|a| whole(&a.value) || self.is_request(&a.value));
+        object.each(|t| {
+            t.vague |= any;
+            true
+        });
+        value.take(&object);
         let mut passed = Value::default();
         made.args.iter().for_each(|a| passed.take(&a.value));
         let clean = clean::cleaned_by(&made.path.to_ascii_lowercase());

@@ -61,6 +61,17 @@ pub(super) fn cleaned_by(path: &str) -> Harms {
     clean
 }
 
+/// The kinds of harm that this source does not do: the host and the path of a page are asked for again, no link makes
+/// them another's.
+pub(super) fn of_source(label: &str) -> Harms {
+    let name = label.trim_end_matches([')', '(', ']']).rsplit(['.', '[']).next();
+    match &*name.unwrap_or(label).to_ascii_lowercase() {
+        "http_host" | "server_name" | "host" | "request_uri" | "getrequesturi"
+        | "getservletpath" | "getcontextpath" | "getservername" => bit("open-redirect"),
+        _ => 0,
+    }
+}
+
 /// A page that was left is gone back to: no link makes that another's.
 pub(super) fn from_key(key: &str, value: &mut Value) {
     if matches!(&*key.to_ascii_lowercase(), "referer" | "referrer" | "http_referer") {

@@ -244,7 +244,8 @@ impl<'t> Run<'_, 't> {
             Reach::Parameter => format!("`{label}`: from outside"),
             Reach::Local => format!("`{label}`: from the surroundings"),
         };
-        value.add(Taint::new(Origin::Source(at), line, &note));
+        let clean = clean::of_source(label);
+        value.add(Taint { clean, ..Taint::new(Origin::Source(at), line, &note) });
         if value.known_text().is_none() {
             value.known = Known::Unknown;
         }

@@ -3,7 +3,7 @@
 use std::{cmp::Reverse, collections::HashMap, fmt::Write as _};
 
 use super::{
-    form::Unit,
+    form::{Param, Unit},
     model::{self, Harm, Reach},
     run::{Followed, Hit},
     value::Origin,
@@ -86,7 +86,7 @@ pub(super) fn findings(
         if anchor(hit, source).is_none() {
             continue;
         }
-        let sure = confidence(unit, followed, hit, harm);
+        let sure = confidence(unit, followed, hit, harm, source);
         match best.iter_mut().find(|(h, _)| (h.harm, h.line) == (hit.harm, hit.line)) {
             Some(known) if known.1 < sure => *known = (hit, sure),
             Some(_) => {}
@@ -123,7 +123,13 @@ pub(super) fn findings(
     all
 }
 
-fn confidence(unit: &Unit<'_>, followed: &Followed, hit: &Hit, harm: &Harm) -> u8 {
+fn confidence(
+    unit: &Unit<'_>,
+    followed: &Followed,
+    hit: &Hit,
+    harm: &Harm,
+    source: SourceText<'_>,
+) -> u8 {
     let most = match hit.origin {
         Origin::Source(at) => match followed.sources.get(at).map(|s| s.reach) {
             Some(Reach::Request) => 100,
@@ -134,7 +140,10 @@ fn confidence(unit: &Unit<'_>, followed: &Followed, hit: &Hit, harm: &Harm) -> u
             let function = unit.functions.get(at).filter(|f| f.exported && !f.nested);
             let param = function.and_then(|f| f.params.get(number));
             let own = followed.passed.get(&(at, number)) == Some(&false);
-            if !own && param.is_some_and(|p| !p.optional) { FROM_PARAMETER } else { FROM_NEAR }
+            // PHP puts numbers into a text as they are.
+            let number = |p: &Param<'_>| source.path.ends_with(".php") && is_number(p);
+            let told = param.is_some_and(|p| !p.optional && !number(p));
+            if !own && told { FROM_PARAMETER } else { FROM_NEAR }
         }
     };
     let mut sure = harm.confidence.get().min(most);
@@ -145,6 +154,12 @@ fn confidence(unit: &Unit<'_>, followed: &Followed, hit: &Hit, harm: &Harm) -> u
         sure = sure.min(FROM_NEAR);
     }
     sure
+}
+
+/// Whether the name of a parameter without a type says that it holds a number.
+fn is_number(param: &Param<'_>) -> bool {
+    let name = param.target.name().unwrap_or_default().to_ascii_lowercase();
+    param.ty.is_none() && ["id", "count", "limit", "offset"].iter().any(|end| name.ends_with(end))
 }
 
 /// The touched line that a flow is shown at: the sink, else the touched step nearest to it.

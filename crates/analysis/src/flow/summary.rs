@@ -227,7 +227,7 @@ impl<'t> Run<'_, 't> {
         let class = function.class.and_then(|c| self.unit.classes.get(c));
         let controller = self.language == "CSharp"
             && function.exported
-            && class.is_some_and(|c| c.head.contains("Controller"));
+            && class.is_some_and(|c| c.head.contains("Controller") && !c.head.contains("static "));
         handled.map(|(_, reach)| *reach).or(controller.then_some(Reach::Request))
     }
 
