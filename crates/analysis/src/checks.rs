@@ -110,7 +110,10 @@ impl At<'_> {
     }
 }
 
-/// One finding per touched opening marker that is followed by the other two.
+/// Where more conflicts than this begin is not told.
+const MAX_CONFLICTS_NAMED: usize = 10;
+
+/// The first touched opening marker that is followed by the other two, which names where else there is one.
 fn conflicts(source: SourceText<'_>, lines: &Lines<'_>) -> Vec<Finding> {
     if !source.text.contains("<<<<<<< ") {
         return Vec::new();
@@ -128,6 +131,14 @@ fn conflicts(source: SourceText<'_>, lines: &Lines<'_>) -> Vec<Finding> {
         }
     }
     findings.reverse();
+    if let [first, others @ ..] = &mut findings[..]
+        && !others.is_empty()
+    {
+        let told = others.iter().take(MAX_CONFLICTS_NAMED).map(|f| f.start_line.to_string());
+        let told = told.collect::<Vec<_>>().join(", ");
+        first.body.push_str(&format!(" There are {} more in this file: line {told}.", others.len()));
+        findings.truncate(1);
+    }
     // What a test reads may be the outcome of a merge.
     if globs::is_test(source.path) && Lang::of(source.path, source.text).is_none() {
         findings.iter_mut().for_each(Finding::soften);

@@ -37,6 +37,9 @@ pub(super) fn cleaned_by(path: &str) -> Harms {
     if of_sql || has(&["quote", "escape_string", "escapestring"]) {
         clean |= bit("sql-injection") | bit("shell-injection");
     }
+    if name.starts_with("db_") && has(&["input", "qstr", "prep", "escape"]) {
+        clean |= bit("sql-injection");
+    }
     // `Dba::escape`, `connection.escape`: for the statements of that connection.
     let of_database = ["db", "sql", "database", "conn", "pool"].iter().any(|w| object.contains(w));
     if of_database && has(&["escape"]) {
