@@ -136,7 +136,9 @@ fn conflicts(source: SourceText<'_>, lines: &Lines<'_>) -> Vec<Finding> {
     {
         let told = others.iter().take(MAX_CONFLICTS_NAMED).map(|f| f.start_line.to_string());
         let told = told.collect::<Vec<_>>().join(", ");
-        first.body.push_str(&format!(" There are {} more in this file: line {told}.", others.len()));
+        first
+            .body
+            .push_str(&format!(" There are {} more in this file: line {told}.", others.len()));
         findings.truncate(1);
     }
     // What a test reads may be the outcome of a merge.

@@ -39,6 +39,17 @@ impl<'t> Run<'_, 't> {
         let made = Made { call, object, name, path, args, line };
         self.sinks(&made);
         let mut value = self.given(&made, &callee);
+        // What a method makes of a whole request beside its object may be anything.
+        let whole =
+            |value: &Value| value.path.as_deref().is_some_and(|path| path.ends_with("Context"));
+        if made.object.is_tainted()
+            && made.args.iter().any(|a| whole(&a.value) || self.is_request(&a.value))
+        {
+            value.each(|t| {
+                t.vague = true;
+                true
+            });
+        }
         let key = made.args.first().and_then(|a| a.value.constant());
         key.into_iter().for_each(|key| clean::from_key(key, &mut value));
         value
@@ -264,16 +275,7 @@ impl<'t> Run<'_, 't> {
         if looks_up(&low) && !made.object.is_tainted() {
             return value;
         }
-        // What a method makes of a whole request beside its object may be anything.
-        let mut object = made.object.clone();
-        let whole =
-            |value: &Value| value.path.as_deref().is_some_and(|path| path.ends_with("Context"));
-        let any = made.args.iter().any(|a| whole(&a.value) || self.is_request(&a.value));
-        object.each(|t| {
-            t.vague |= any;
-            true
-        });
-        value.take(&object);
+        value.take(&made.object);
         let mut passed = Value::default();
         made.args.iter().for_each(|a| passed.take(&a.value));
         let clean = clean::cleaned_by(&made.path.to_ascii_lowercase());
