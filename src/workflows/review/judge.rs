@@ -355,7 +355,8 @@ fn gather(findings: Vec<Finding>) -> Vec<Finding> {
             return Some(finding);
         };
         let (_, others) = places.split_first().filter(|(first, _)| **first == place(&finding))?;
-        let kind = if finding.is_whole_file() { "files" } else { "places" };
+        let kind = if finding.is_whole_file() { "file" } else { "place" };
+        let kind = format!("{kind}{}", if others.len() == 1 { "" } else { "s" });
         let named = &others[..others.len().min(MAX_PLACES_OF_A_RULE)];
         let more = match others.len() - named.len() {
             0 => String::new(),

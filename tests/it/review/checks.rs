@@ -16,6 +16,7 @@ fn one(rule: &str, line: u32) -> Vec<(String, u32)> {
 fn conflict_markers_need_all_three() {
     let all = "a\n<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> topic\n";
     assert_eq!(rules("a.cfg", all), one("conflict-marker", 2));
+    assert_eq!(rules("a.cfg", &format!("{all}{all}")), one("conflict-marker", 2), "one of a file");
     assert_eq!(rules("a.cfg", "a\n<<<<<<< HEAD\nb\n"), []);
     assert_eq!(rules("README.rst", "Title\n=======\n"), []);
 }

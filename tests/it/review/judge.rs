@@ -163,6 +163,11 @@ fn whole_files_are_gathered() {
     assert_eq!(left_out.merged, 5);
     let told = "The same is true of 5 other files: `1.md`, `2.md`, `3.md` and 2 more.";
     assert!(found[0].body.ends_with(told), "{}", found[0].body);
+    let modes = (0..2).map(|n| about(n, "unexpected-executable")).collect();
+    let (found, left_out) = select(modes, &texts(), &Settings::default());
+    assert_eq!((found.len(), left_out.merged), (1, 1));
+    let told = "The same is true of 1 other file: `1.md`.";
+    assert!(found[0].body.ends_with(told), "{}", found[0].body);
 }
 
 /// P5: tests that are switched off together are told of once, with where; each line that has to be
