@@ -82,7 +82,7 @@ impl Rule {
     }
 
     fn built_in(name: &'static str, text: &'static str, language: Lang) -> Self {
-        let compile = move || compile(&rules::read(name, text).ok()?, language).ok();
+        let compile = move || compile(&rules::read_built_in(name, text).ok()?, language).ok();
         Self { needs: needs(text), compile: Box::new(compile), compiled: OnceLock::new() }
     }
 

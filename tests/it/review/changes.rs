@@ -87,6 +87,23 @@ async fn moved_lines_are_no_news() {
     assert_eq!(found(&repo.review("HEAD^!").await).len(), 1);
 }
 
+/// What a file does on purpose is no news where it does so once more: a rule of security spoke of it before. A rule of
+/// the repository's own counts each time.
+#[tokio::test]
+async fn habits_of_a_file_are_no_news() {
+    let repo = Repo::new();
+    let get =
+        |name: &str| format!("def {name}(url):\n    return requests.get(url, verify=False)\n");
+    let own = "id: no-g\nlanguages: [Python]\ncategory: security\nseverity: low\nconfidence: 0.9\n\
+               title: No g\nproblem: p\nadvice: a\nrule: { pattern: g($A) }\n";
+    let first = format!("import requests\n\n{}\ng(1)\n", get("a"));
+    repo.write(".verdict/rules/no-g.yml", own).write("a.py", &first).commit("base");
+    repo.write("a.py", format!("{first}\n{}\ng(2)\n", get("b"))).commit("as before");
+    assert_eq!(found(&repo.review("HEAD^!").await), ["no-g a.py:11-11"]);
+    repo.write("b.py", format!("import requests\n\n{}", get("b"))).commit("elsewhere");
+    assert!(found(&repo.review("HEAD^!").await).iter().any(|it| it.contains(" b.py:4-4")));
+}
+
 /// Code that stood in another file is no news where it stands now. What it has not around it any more is.
 #[tokio::test]
 async fn code_of_another_file_is_no_news() {

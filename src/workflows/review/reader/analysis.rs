@@ -10,6 +10,7 @@ use crate::{
     analysis::{
         Category, Finding, FlowStep, LineSet, Lines, MaskedText, Ruleset, SourceText, changes,
         examine, flows,
+        rules::built_in,
         sides::{self, Checked, Pair, cross_file::ChangedSignature},
     },
     forge::{Content, EntryKind, FileChange},
@@ -151,7 +152,7 @@ fn soften_moved(
 }
 
 /// Makes findings less sure that were there before: the same rule says the same of removed lines much like theirs,
-/// or of a call that only gained lines.
+/// or of a call that only gained lines. And those of security of which the file has others still: it does so on purpose.
 fn soften_known(
     findings: &mut [Finding],
     file: &FileChange,
@@ -164,14 +165,21 @@ fn soften_known(
     };
     let (old, new) = (Lines::new(base), Lines::new(source.text));
     let gained = |it: &Finding| goes_on(&new, source.touched, it.start_line);
-    let asked = |it: &Finding| sure(it) && (gained(it) || !removed.is_empty());
+    let of_habit = |it: &Finding| sure(it) && it.agent == Category::Security.word();
+    let asked = |it: &Finding| sure(it) && (gained(it) || !removed.is_empty()) || of_habit(it);
     if file.base.kind == EntryKind::Absent || !findings.iter().any(asked) {
         return;
     }
     let all = LineSet::all();
-    let touched = if findings.iter().any(|it| sure(it) && gained(it)) { &all } else { &removed };
+    let everywhere = |it: &Finding| sure(it) && gained(it) || of_habit(it);
+    let touched = if findings.iter().any(everywhere) { &all } else { &removed };
     let before = SourceText { path: source.path, text: base, touched };
     let mut known = examine(rules, before).findings;
+    let stays = |it: &&Finding| removed.first_in(it.start_line, it.end_line).is_none();
+    let habits: HashSet<String> =
+        known.iter().filter(|it| of_habit(it)).filter(stays).map(|it| it.rule.clone()).collect();
+    // Who writes a rule of their own wants to hear of each.
+    let of_habit = |it: &Finding| habits.contains(&it.rule) && built_in(&it.rule).is_some();
     for finding in findings.iter_mut().filter(|it| asked(it)) {
         let gained = gained(finding);
         let begins = |it: &Finding| {
@@ -188,6 +196,8 @@ fn soften_known(
         if let Some(same) = same {
             known.swap_remove(same);
             finding.soften();
+        } else if of_habit(finding) {
+            finding.soften();
         }
     }
 }
@@ -199,7 +209,8 @@ fn goes_on(lines: &Lines<'_>, touched: &LineSet, line: u32) -> bool {
     !touched.contains(above) && lines.get(above).is_some_and(open)
 }
 
-/// Makes flows less sure of which there are no more than before: from the same source to the same sink.
+/// Makes flows less sure of which there are no more than before, from the same source to the same sink; and those of a value
+/// that did the same harm elsewhere before.
 fn soften_known_flows(
     findings: &mut [Finding],
     file: &FileChange,
@@ -210,16 +221,28 @@ fn soften_known_flows(
     if file.base.kind == EntryKind::Absent || !findings.iter().any(sure) {
         return;
     }
-    let ways = |text: &MaskedText| {
+    let all_flows = |text: &MaskedText| {
         let all = SourceText { path: source.path, text, touched: &LineSet::all() };
-        flows(all).iter().filter(|it| sure(it)).map(way).collect::<Vec<_>>()
+        let mut found = flows(all);
+        found.retain(sure);
+        found
     };
-    let old = ways(base);
-    let new = if old.is_empty() { Vec::new() } else { ways(source.text) };
+    let ways = |flows: &[Finding]| flows.iter().map(way).collect::<Vec<_>>();
+    // The kind of harm, and the line that its value comes from.
+    let origin = |it: &Finding, text: &MaskedText| {
+        let from = it.flow.first().map_or(0, |step| step.line);
+        (it.rule.clone(), Lines::new(text).get(from).map(bare))
+    };
+    let before = all_flows(base);
+    let origins: HashSet<_> = before.iter().map(|it| origin(it, base)).collect();
+    let old = ways(&before);
+    let new = if old.is_empty() { Vec::new() } else { ways(&all_flows(source.text)) };
     let count = |ways: &[_], of: &_| ways.iter().filter(|way| *way == of).count();
     for finding in findings.iter_mut().filter(|it| sure(it)) {
         let of = way(finding);
-        if (1..=count(&old, &of)).contains(&count(&new, &of)) {
+        let kept = finding.flow.first().is_some_and(|step| !source.touched.contains(step.line));
+        let did_harm = kept && origins.contains(&origin(finding, source.text));
+        if did_harm || (1..=count(&old, &of)).contains(&count(&new, &of)) {
             finding.soften();
         }
     }
