@@ -52,14 +52,23 @@ fn leads_out(put_in: &[String], text: &str, outside: impl Fn(&str) -> bool) -> b
     true
 }
 
-/// What a line gives a value, and what it gives it: an assignment, a loop, something added.
+/// What a line gives a value, and what it gives it: an assignment, a loop, something added, a buffer
+/// that is written to.
 fn made(line: &str) -> Option<(&str, &str)> {
     const ADDS: &[&str] = &[".append(", ".push(", ".push_str(", ".extend(", ".add(", " << "];
     let looped =
         [" in ", " of ", " : "].into_iter().filter(|_| line.trim_start().starts_with("for"));
     let added = ADDS.iter().copied();
     let at = looped.chain(added).find_map(|sign| line.split_once(sign));
-    at.or_else(|| assignment(line))
+    at.or_else(|| written(line)).or_else(|| assignment(line))
+}
+
+/// The buffer that a function of C writes to, and what it writes.
+fn written(line: &str) -> Option<(&str, &str)> {
+    const WRITES: &[&str] =
+        &["sprintf(", "snprintf(", "asprintf(", "strcpy(", "strcat(", "strncpy(", "strncat("];
+    let at = WRITES.iter().find_map(|call| line.split_once(call));
+    at.and_then(|(_, arguments)| arguments.split_once(','))
 }
 
 fn assignment(line: &str) -> Option<(&str, &str)> {
@@ -100,8 +109,14 @@ fn is_function(node: &Tree<'_>) -> bool {
 /// The texts of what a function takes.
 fn parameters(function: &Tree<'_>) -> Vec<String> {
     let takes = |node: &Tree<'_>| node.kind().contains("parameter");
-    let declared =
-        function.field("declarator").into_iter().flat_map(|d| d.children().collect::<Vec<_>>());
+    // A pointer that is returned stands around the name and what the function takes.
+    let declared = function.field("declarator").into_iter().flat_map(|mut declared| {
+        while let Some(inner) = declared.field("declarator") {
+            declared = inner;
+        }
+        let outer = declared.ancestors().next();
+        outer.into_iter().flat_map(|d| d.children().collect::<Vec<_>>()).collect::<Vec<_>>()
+    });
     let arrow = function.field("parameter");
     function
         .children()

@@ -4,11 +4,22 @@
 use super::{
     call::Made,
     clean, fold,
-    form::Kind,
+    form::{Expr, Kind},
     model::Reach,
     run::Run,
     value::{Known, Value},
 };
+
+/// What `a.append(x).append(y)` grows: a builder gives itself back.
+fn chain_start<'e, 't>(target: &'e Expr<'t>) -> &'e Expr<'t> {
+    let Kind::Call(call) = &target.kind else { return target };
+    match &call.callee.kind {
+        Kind::Member(inner, "append" | "Append" | "AppendLine" | "AppendFormat") => {
+            chain_start(inner)
+        }
+        _ => target,
+    }
+}
 
 /// Functions of Go that read what was sent into what they are given.
 const FILLS: &[&str] = &[
@@ -60,7 +71,7 @@ impl<'t> Run<'_, 't> {
                     args.remove(0);
                 }
                 let grown = self.grown(&made.object, &args);
-                self.store(target, grown.clone());
+                self.store(chain_start(target), grown.clone());
                 Some(grown)
             }
             "put" | "set" | "setAttribute" | "setProperty" | "Set" if made.args.len() > 1 => {
