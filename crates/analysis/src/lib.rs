@@ -14,6 +14,7 @@
 //! | `rules.rs`, `rules/` | structural rules: one YAML file each, listed in `rules/list.rs` |
 //! | `ruleset.rs` | rules compiled, the built-in and a repository's own |
 //! | `parse.rs` | a text into a tree, within bounds |
+//! | `php_markup.rs` | PHP without the markup around it |
 //! | `meter.rs` | what one match of a rule may cost |
 //! | `rule_cost.rs` | what the regular expressions of a repository's rules may cost |
 //! | `scan.rs` | one walk over one parsed file for all rules |
@@ -41,6 +42,7 @@ mod lines;
 mod meter;
 mod origin;
 mod parse;
+mod php_markup;
 mod rule_cost;
 pub mod rules;
 mod ruleset;

@@ -1,6 +1,6 @@
 //! Texts into trees, within bounds: what a grammar is given may be made to keep it busy for hours.
 
-use std::{ops::ControlFlow, time::Duration};
+use std::{borrow::Cow, ops::ControlFlow, time::Duration};
 
 use ast_grep_core::{
     AstGrep, Node,
@@ -13,6 +13,7 @@ use tree_sitter::{ParseOptions, ParseState, Parser};
 use super::{
     Lang,
     meter::{self, MeteredDoc},
+    php_markup,
 };
 
 /// A node of a parsed text.
@@ -48,7 +49,7 @@ pub enum Unparsed {
     TooHard,
 }
 
-/// The tree of `text`, no deeper than rules can look at.
+/// The tree of `text`, no deeper than rules can look at; of PHP, without the markup around it.
 ///
 /// # Errors
 /// When it costs too much to make one.
@@ -59,6 +60,11 @@ pub(super) fn parse(language: Lang, text: &str) -> Result<AstGrep<MeteredDoc>, U
     if language == Lang::Known(SupportLang::Ruby) && long_ends(text) {
         return Err(Unparsed::TooHard);
     }
+    let code = match language {
+        Lang::Known(SupportLang::Php) => php_markup::code_of(text),
+        _ => Cow::Borrowed(text),
+    };
+    let text = &*code;
     let began = Instant::now();
     let mut wait = |_: &ParseState| match began.elapsed() < PATIENCE && !meter::is_unwanted() {
         true => ControlFlow::Continue(()),

@@ -40,7 +40,8 @@ impl<'t> Run<'_, 't> {
     /// What a call of a common method gives; `None` for any other.
     pub(super) fn built_in(&mut self, made: &Made<'_, 't>) -> Option<Value> {
         let first = made.args.first().map(|a| &a.value);
-        if made.name == "require" && made.args.len() == 1 {
+        let is_name = matches!(made.call.callee.kind, Kind::Name(_));
+        if made.name == "require" && made.args.len() == 1 && is_name {
             let module = first?.constant()?;
             return Some(Value::named(module.strip_prefix("node:").unwrap_or(module)));
         }
@@ -49,7 +50,7 @@ impl<'t> Run<'_, 't> {
             self.taint(&mut value, Reach::Request, made.line, "php://input");
             return Some(value);
         }
-        if made.name == "append" && matches!(made.call.callee.kind, Kind::Name(_)) {
+        if made.name == "append" && is_name {
             let values: Vec<Value> = made.args.iter().skip(1).map(|a| a.value.clone()).collect();
             return Some(self.grown(first?, &values));
         }

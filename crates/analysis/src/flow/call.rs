@@ -5,6 +5,7 @@ use super::{
     form::{Call, Expr, Kind},
     model::{Meaning, Place, Reach},
     run::{Run, State},
+    shape::holds_tag,
     value::{Known, Value},
 };
 
@@ -108,6 +109,7 @@ impl<'t> Run<'_, 't> {
     /// Reports what reaches a sink.
     fn sinks(&mut self, made: &Made<'_, 't>) {
         let model = self.model;
+        let markup = made.args.iter().any(|arg| holds_tag(&arg.value));
         for meaning in model.meanings(&made.path) {
             let Meaning::Sink(sink, places) = meaning else { continue };
             let Some(spec) = model.sinks.get(*sink) else { continue };
@@ -120,7 +122,8 @@ impl<'t> Run<'_, 't> {
             }
             for place in places {
                 for value in placed(made, place) {
-                    self.check(*sink, value, (made.line, made.call.end), &made.path);
+                    let lines = (made.line, made.call.end);
+                    self.check_in(*sink, value, lines, &made.path, markup);
                 }
             }
         }
@@ -393,6 +396,7 @@ fn runs_shell(made: &Made<'_, '_>) -> bool {
     let is_flag = |value: &Value| matches!(value.constant(), Some("-c" | "/c" | "/C" | "-Command"));
     made.args.iter().any(|a| match &a.value.known {
         Known::List(list) => list.iter().any(is_flag),
+        Known::Map(fields) => fields.values().any(is_flag),
         _ => is_flag(&a.value),
     })
 }

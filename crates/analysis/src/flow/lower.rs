@@ -287,7 +287,10 @@ impl<'t> Lowering<'t> {
         };
         let ty = self.field(node, ty, 2).map(|n| self.source(n));
         let target = self.field(node, target, 0)?;
-        let value = match self.field(node, value, 1) {
+        let value = self.field(node, value, 1);
+        let made = || value.and_then(composed_type).map(|n| self.source(n));
+        let ty = ty.or_else(made);
+        let value = match value {
             Some(value) => self.expr(value),
             None if ty.is_some() => Expr { line: line(node), kind: Kind::Literal },
             None => return None,
@@ -305,4 +308,15 @@ impl<'t> Lowering<'t> {
             function.name = name;
         }
     }
+}
+
+/// The type of another package that a value is composed of: `&http.Client{}`.
+fn composed_type(mut node: Node<'_>) -> Option<Node<'_>> {
+    while matches!(node.kind(), "expression_list" | "unary_expression")
+        && node.named_child_count() == 1
+    {
+        node = node.named_child(0)?;
+    }
+    let literal = (node.kind() == "composite_literal").then_some(node)?;
+    literal.child_by_field_name("type").filter(|ty| ty.kind() == "qualified_type")
 }

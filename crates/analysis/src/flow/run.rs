@@ -46,6 +46,8 @@ pub(super) struct Hit {
     pub(super) text_only: bool,
     /// The sink that a parameter reaches as it is: what callers pass tells whether it does harm.
     pub(super) whole: Option<usize>,
+    /// The least reach of an origin that matters there: a parameter that has less counts for what callers pass.
+    pub(super) least: Reach,
 }
 
 /// What a function gives and does, as far as its parameters decide it.
@@ -160,9 +162,10 @@ pub(super) fn follow<'t>(
     for at in 0..unit.functions.len() {
         run.function(at, None);
     }
-    run.hits.retain(|hit| hit.whole.is_none());
+    let mut hits = std::mem::take(&mut run.hits);
+    hits.retain(|hit| hit.whole.is_none() && run.reach(hit.origin) >= hit.least);
     let cut_off = run.steps == 0 || run.too_deep || unit.too_deep;
-    Followed { hits: run.hits, sources: run.sources, passed: run.passed, cut_off }
+    Followed { hits, sources: run.sources, passed: run.passed, cut_off }
 }
 
 impl<'t> Run<'_, 't> {

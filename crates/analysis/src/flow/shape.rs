@@ -11,11 +11,27 @@ use super::{
 impl<'t> Run<'_, 't> {
     /// Reports what of a value does the harm of a sink.
     pub(super) fn check(&mut self, sink: usize, value: &Value, lines: (u32, u32), callee: &str) {
+        self.check_in(sink, value, lines, callee, false);
+    }
+
+    /// The same; `markup` says that tags stand beside the value, which makes a page of it whatever else the file sends.
+    pub(super) fn check_in(
+        &mut self,
+        sink: usize,
+        value: &Value,
+        lines: (u32, u32),
+        callee: &str,
+        markup: bool,
+    ) {
         let model = self.model;
         let Some(spec) = model.sinks.get(sink).filter(|_| value.is_tainted()) else { return };
         let text = self.text;
         let has = |words: &[String]| words.iter().any(|word| text.contains(word.as_str()));
-        if !spec.only.is_empty() && !has(&spec.only) || has(&spec.unless) {
+        if !spec.only.is_empty() && !has(&spec.only) {
+            return;
+        }
+        let in_page = markup || holds_tag(value);
+        if has(&spec.unless) && !(in_page && harm_of(model, sink) == "cross-site-scripting") {
             return;
         }
         let Some(harm) = harms().get(spec.harm) else { return };
@@ -28,6 +44,12 @@ impl<'t> Run<'_, 't> {
             Known::List(parts) if harm.id == "cross-site-scripting" && self.language != "Java" => {
                 parts.first().unwrap_or(value)
             }
+            // What a builder compares with is passed beside the statement.
+            Known::Map(_) | Known::List(_)
+                if harm.id == "sql-injection" && self.language == "Php" =>
+            {
+                return;
+            }
             // Of a condition with placeholders only the first is a statement.
             Known::List(parts) if harm.id == "sql-injection" && self.language == "Ruby" => {
                 parts.first().unwrap_or(value)
@@ -37,26 +59,37 @@ impl<'t> Run<'_, 't> {
         for taint in value.taints() {
             let reach = self.reach(taint.origin);
             let whole = harm.composed && reach < Reach::Request && !taint.composed;
-            let passed = matches!(taint.origin, Origin::Param(..)) && whole;
-            if passed && taint.clean & (1 << spec.harm) == 0 {
-                self.hit(Hit { whole: Some(sink), ..hit(spec.harm, taint, lines, callee) });
+            let is_param = matches!(taint.origin, Origin::Param(..));
+            if is_param && whole && taint.clean & (1 << spec.harm) == 0 {
+                let hit = hit(spec.harm, taint, lines, callee);
+                self.hit(Hit { whole: Some(sink), ..hit });
             }
+            let least = spec.from.unwrap_or(harm.from);
+            // What callers pass may come from a request.
+            let reach = if is_param { reach.max(least) } else { reach };
             if whole
                 || taint.clean & (1 << spec.harm) != 0
-                || reach < spec.from.unwrap_or(harm.from)
+                || reach < least
                 || harm.id == "sql-injection" && self.is_own_sql(taint.origin)
                 || harm.id == "request-forgery" && self.is_in_browser(taint.origin)
                 || harm.id == "shell-injection" && !taint.composed && self.is_list(taint.origin)
-                || !self.does_harm(spec, harm, value, taint)
+                || !self.does_harm(spec, harm, value, taint, reach)
             {
                 continue;
             }
-            self.hit(hit(spec.harm, taint, lines, callee));
+            let hit = hit(spec.harm, taint, lines, callee);
+            self.hit(Hit { least, ..hit });
         }
     }
 
-    fn does_harm(&self, sink: &Sink, harm: &Harm, value: &Value, taint: &Taint) -> bool {
-        let reach = self.reach(taint.origin);
+    fn does_harm(
+        &self,
+        sink: &Sink,
+        harm: &Harm,
+        value: &Value,
+        taint: &Taint,
+        reach: Reach,
+    ) -> bool {
         if harm.id == "open-redirect" && self.is_path_of_host(taint.origin, value) {
             return false;
         }
@@ -235,6 +268,7 @@ fn hit(harm: usize, taint: &Taint, lines: (u32, u32), callee: &str) -> Hit {
         vague: taint.vague,
         text_only: false,
         whole: None,
+        least: Reach::Local,
     }
 }
 
@@ -296,6 +330,12 @@ pub(super) fn past_host(field: &str, value: &mut Value) {
 
 fn has_markup(text: Option<&str>) -> bool {
     text.is_some_and(|text| text.contains('<'))
+}
+
+/// Whether a text holds a tag of a page.
+pub(super) fn holds_tag(value: &Value) -> bool {
+    let named = |rest: &str| rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/');
+    value.known_text().is_some_and(|text| text.split('<').skip(1).any(named))
 }
 
 /// Whether a text is data for programs, by its start.

@@ -361,7 +361,9 @@ fn is_data(name: &str, ty: Option<&str>, language: &str) -> bool {
         Some(_) => is_text(ty),
         None => !matches!(language, "Java" | "Go" | "CSharp"),
     };
-    typed && !name.is_empty() && !HANDLES.contains(&name)
+    // What the fields of a form are kept in.
+    let fields = language == "Php" && ty == Some("array") && matches!(name, "request" | "req");
+    typed && !name.is_empty() && (fields || !HANDLES.contains(&name))
 }
 
 /// Whether annotations as written hold one of this name.

@@ -142,7 +142,8 @@ fn cast<'t>(lowering: &mut Lowering<'t>, node: Node<'t>) -> Expr<'t> {
     let ty = node.child_by_field_name("type").map_or("", |n| lowering.source(n));
     let value = lowering.field_expr(node, "value", 1);
     if ["int", "float", "bool", "double"].iter().any(|word| ty.contains(word)) {
-        return make(node, Kind::Literal);
+        let number = make(node, Kind::Literal);
+        return make(node, Kind::Seq(vec![value, number]));
     }
     value
 }
