@@ -18,6 +18,9 @@ impl<'t> Run<'_, 't> {
         if !spec.only.is_empty() && !has(&spec.only) || has(&spec.unless) {
             return;
         }
+        if spec.markup && !has_markup(value.known_text()) {
+            return;
+        }
         let Some(harm) = harms().get(spec.harm) else { return };
         let value = match &value.known {
             // Data for programs; options, of which those that count have a name.
