@@ -73,11 +73,11 @@ impl<'t> Run<'_, 't> {
         if !value.is_tainted() {
             return;
         }
-        let (object, name) = match &target.kind {
-            Kind::Member(object, name) => (object, *name),
+        let (object, name, key) = match &target.kind {
+            Kind::Member(object, name) => (object, *name, None),
             // Where to go afterwards, and in which language, is what everybody keeps so.
             Kind::Index(_, key) if self.eval(key).constant().is_some_and(is_preference) => return,
-            Kind::Index(object, _) => (object, "[]"),
+            Kind::Index(object, key) => (object, "[]", self.eval(key).constant().map(str::to_owned)),
             _ => {
                 if let Kind::Name(name) = target.kind {
                     self.sets(name, value, target.line);
@@ -87,6 +87,9 @@ impl<'t> Run<'_, 't> {
         };
         let object = self.object(object);
         let path = object.path.as_deref().unwrap_or_default();
+        if let Some(key) = key {
+            self.sets(&format!("{path}[{key}]"), value, target.line);
+        }
         let path = format!("{path}.{name}");
         self.sets(&path, value, target.line);
     }

@@ -249,6 +249,10 @@ impl<'t> Run<'_, 't> {
             };
         }
         let low = name.to_ascii_lowercase();
+        // Every address begins so, whatever its host.
+        if low.starts_with("start") && self.asks_scheme(call) {
+            return Marks { yes: Vec::new(), no: receiver.map(Mark::Checked).into_iter().collect() };
+        }
         if !CHECKS.iter().any(|word| low.contains(word)) {
             return Marks::default();
         }
@@ -257,6 +261,20 @@ impl<'t> Run<'_, 't> {
         }
         let marks: Vec<_> = receiver.into_iter().chain(args).map(Mark::Checked).collect();
         Marks { yes: marks.clone(), no: marks }
+    }
+
+    /// Whether the arguments are schemes: `http://`.
+    fn asks_scheme(&mut self, call: &Call<'t>) -> bool {
+        let scheme = |value: &Value| {
+            let text = value.constant().map(|text| text.trim_end_matches(['/', ':']));
+            matches!(text, Some("http" | "https"))
+        };
+        let values: Vec<Value> = call.args.iter().map(|a| self.eval(&a.value)).collect();
+        !values.is_empty()
+            && values.iter().all(|value| match &value.known {
+                Known::List(all) => !all.is_empty() && all.iter().all(scheme),
+                _ => scheme(value),
+            })
     }
 
     /// Remembers a place that is looked up in a list: whoever looks thinks of what it may be.
@@ -341,6 +359,8 @@ fn turned<'t>(turn: bool, yes: Vec<Mark<'t>>, no: Vec<Mark<'t>>) -> Marks<'t> {
 fn root<'t>(expr: &Expr<'t>) -> Option<&'t str> {
     match &expr.kind {
         Kind::Name(name) => Some(name),
+        // Of an address the scheme says nothing about where it leads.
+        Kind::Member(_, "scheme" | "Scheme" | "protocol") => None,
         Kind::Member(object, _) => root(object),
         Kind::Call(call) => match &call.callee.kind {
             Kind::Member(object, _) if call.args.is_empty() => root(object),

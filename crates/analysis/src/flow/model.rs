@@ -96,6 +96,9 @@ struct SinkData {
     /// The arguments start a shell and give it something to run.
     #[serde(default)]
     shell: bool,
+    /// The value is put into markup.
+    #[serde(default)]
+    markup: bool,
     /// The least reach of a source that matters here, where that is more than for the harm.
     #[serde(default)]
     from: Option<Reach>,
@@ -160,6 +163,7 @@ pub(super) struct Sink {
     pub(super) with: Option<String>,
     pub(super) from: Option<Reach>,
     pub(super) shell: bool,
+    pub(super) markup: bool,
     pub(super) without: Option<String>,
     pub(super) beside: Option<String>,
     pub(super) fragment: bool,
@@ -294,6 +298,7 @@ impl Model {
             with: data.with,
             from: data.from,
             shell: data.shell,
+            markup: data.markup,
             without: data.without,
             beside: data.beside,
             fragment: data.fragment,

@@ -34,6 +34,9 @@ impl<'t> Run<'_, 't> {
         if has(&spec.unless) && !(in_page && harm_of(model, sink) == "cross-site-scripting") {
             return;
         }
+        if spec.markup && !has_markup(value.known_text()) {
+            return;
+        }
         let Some(harm) = harms().get(spec.harm) else { return };
         let value = match &value.known {
             // Data for programs; options, of which those that count have a name.
