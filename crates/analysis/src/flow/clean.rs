@@ -75,8 +75,12 @@ pub(super) fn of_source(label: &str) -> Harms {
     }
 }
 
-/// A page that was left is gone back to: no link makes that another's.
+/// What a key says: a page that was left is gone back to, and no link makes that another's.
 pub(super) fn from_key(key: &str, value: &mut Value) {
+    // PHP itself names the file that was sent.
+    if key == "tmp_name" {
+        value.each(|_| false);
+    }
     if matches!(&*key.to_ascii_lowercase(), "referer" | "referrer" | "http_referer") {
         value.each(|t| {
             t.clean |= bit("open-redirect");
