@@ -180,8 +180,21 @@ impl<'t> Run<'_, 't> {
         if let Known::Map(fields) = &object.known
             && (fields.contains_key(name) || !whole(name))
         {
-            let rest = || fold::element(object, &Value::text(name));
-            return fields.get(name).cloned().unwrap_or_else(rest);
+            if let Some(field) = fields.get(name) {
+                return field.clone();
+            }
+            let mut rest = fold::element(object, &Value::text(name));
+            // Another member of a request of which one was set.
+            if let Some(path) = object.path.as_deref()
+                && !rest.is_tainted()
+            {
+                let path = format!("{path}.{name}");
+                self.source(&mut rest, &path, line);
+                if matches!(rest.known, Known::Unknown) {
+                    rest.path = Value::named(&path).path;
+                }
+            }
+            return rest;
         }
         let path = object.path.as_deref().unwrap_or_default();
         let mut value = object.bare();
