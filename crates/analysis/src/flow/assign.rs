@@ -77,7 +77,9 @@ impl<'t> Run<'_, 't> {
             Kind::Member(object, name) => (object, *name, None),
             // Where to go afterwards, and in which language, is what everybody keeps so.
             Kind::Index(_, key) if self.eval(key).constant().is_some_and(is_preference) => return,
-            Kind::Index(object, key) => (object, "[]", self.eval(key).constant().map(str::to_owned)),
+            Kind::Index(object, key) => {
+                (object, "[]", self.eval(key).constant().map(str::to_owned))
+            }
             _ => {
                 if let Kind::Name(name) = target.kind {
                     self.sets(name, value, target.line);

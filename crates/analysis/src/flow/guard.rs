@@ -251,7 +251,10 @@ impl<'t> Run<'_, 't> {
         let low = name.to_ascii_lowercase();
         // Every address begins so, whatever its host.
         if low.starts_with("start") && self.asks_scheme(call) {
-            return Marks { yes: Vec::new(), no: receiver.map(Mark::Checked).into_iter().collect() };
+            return Marks {
+                yes: Vec::new(),
+                no: receiver.map(Mark::Checked).into_iter().collect(),
+            };
         }
         if !CHECKS.iter().any(|word| low.contains(word)) {
             return Marks::default();
