@@ -5,7 +5,6 @@ use super::{
     form::{Call, Expr, Kind},
     model::{Meaning, Place, Reach},
     run::{Run, State},
-    shape::holds_tag,
     value::{Known, Value},
 };
 
@@ -109,7 +108,7 @@ impl<'t> Run<'_, 't> {
     /// Reports what reaches a sink.
     fn sinks(&mut self, made: &Made<'_, 't>) {
         let model = self.model;
-        let markup = made.args.iter().any(|arg| holds_tag(&arg.value));
+        let markup = made.args.iter().any(|arg| arg.value.holds_tag());
         for meaning in model.meanings(&made.path) {
             let Meaning::Sink(sink, places) = meaning else { continue };
             let Some(spec) = model.sinks.get(*sink) else { continue };
@@ -120,11 +119,8 @@ impl<'t> Run<'_, 't> {
             {
                 continue;
             }
-            for place in places {
-                for value in placed(made, place) {
-                    let lines = (made.line, made.call.end);
-                    self.check_in(*sink, value, lines, &made.path, markup);
-                }
+            for value in places.iter().flat_map(|place| placed(made, place)) {
+                self.check_in(*sink, value, (made.line, made.call.end), &made.path, markup);
             }
         }
     }

@@ -30,7 +30,7 @@ impl<'t> Run<'_, 't> {
         if !spec.only.is_empty() && !has(&spec.only) {
             return;
         }
-        let in_page = markup || holds_tag(value);
+        let in_page = markup || value.holds_tag();
         if has(&spec.unless) && !(in_page && harm_of(model, sink) == "cross-site-scripting") {
             return;
         }
@@ -333,12 +333,6 @@ pub(super) fn past_host(field: &str, value: &mut Value) {
 
 fn has_markup(text: Option<&str>) -> bool {
     text.is_some_and(|text| text.contains('<'))
-}
-
-/// Whether a text holds a tag of a page.
-pub(super) fn holds_tag(value: &Value) -> bool {
-    let named = |rest: &str| rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/');
-    value.known_text().is_some_and(|text| text.split('<').skip(1).any(named))
 }
 
 /// Whether a text is data for programs, by its start.

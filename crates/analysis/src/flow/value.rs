@@ -231,6 +231,12 @@ impl Value {
         }
     }
 
+    /// Whether a tag of a page stands in the text it is.
+    pub(super) fn holds_tag(&self) -> bool {
+        let named = |rest: &str| rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/');
+        self.known_text().is_some_and(|text| text.split('<').skip(1).any(named))
+    }
+
     /// The text it is, where all of it is known.
     pub(super) fn constant(&self) -> Option<&str> {
         self.known_text().filter(|text| !text.contains([HOLE, TAINTED]))
