@@ -109,13 +109,14 @@ impl Blanked<'_> {
 
     /// The end of a comment of one line, which an end tag is, too: then it goes with the markup.
     fn end_of_comment(&mut self, at: usize) -> usize {
-        let line = find(self.text, at, b"\n").unwrap_or(self.text.len());
-        match find(self.text, at, b"?>").filter(|tag| *tag < line) {
+        let rest = self.text.get(at..).unwrap_or_default();
+        let line = rest.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        match find(line, 0, b"?>") {
             Some(tag) => {
-                self.blank(at..tag);
-                tag
+                self.blank(at..at + tag);
+                at + tag
             }
-            None => line,
+            None => at + line.len(),
         }
     }
 
