@@ -11,7 +11,7 @@
 //! | `lines.rs` | sets of line numbers, and texts by line |
 //! | `language.rs` | which language a file is in |
 //! | `functions.rs` | which lines make a function, and where it is named |
-//! | `rules.rs`, `rules/` | structural rules: one YAML file each, listed in `rules/list.rs` |
+//! | `rules.rs`, `rules/` | structural rules: one YAML file each, listed by `build.rs` |
 //! | `ruleset.rs` | rules compiled, the built-in and a repository's own |
 //! | `parse.rs` | a text into a tree, within bounds |
 //! | `php_markup.rs` | PHP without the markup around it |

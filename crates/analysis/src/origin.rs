@@ -66,7 +66,7 @@ fn made(line: &str) -> Option<(&str, &str)> {
 /// The buffer that a function of C writes to, and what it writes.
 fn written(line: &str) -> Option<(&str, &str)> {
     const WRITES: &[&str] =
-        &["sprintf(", "snprintf(", "asprintf(", "strcpy(", "strcat(", "strncpy(", "strncat("];
+        &["sprintf(", "snprintf(", "strcpy(", "strcat(", "strncpy(", "strncat("];
     let at = WRITES.iter().find_map(|call| line.split_once(call));
     at.and_then(|(_, arguments)| arguments.split_once(','))
 }

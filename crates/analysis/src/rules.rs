@@ -158,13 +158,13 @@ pub fn read(name: &str, text: &str) -> Result<RuleFile, RuleError> {
 /// # Errors
 /// When it is not one.
 pub(super) fn read_built_in(name: &str, text: &str) -> Result<RuleFile, RuleError> {
+    const ASCII: [(&str, &str); 3] =
+        [(r"\w", "[0-9A-Za-z_]"), (r"\d", "[0-9]"), (r"\s", r"[\t-\r ]")];
     let rule = text.split_once("\nvalid:").map_or(text, |(rule, _)| rule);
     let ascii =
         ASCII.iter().fold(rule.to_owned(), |rule, (class, ascii)| rule.replace(class, ascii));
     parse(name, &ascii)
 }
-
-const ASCII: [(&str, &str); 3] = [(r"\w", "[0-9A-Za-z_]"), (r"\d", "[0-9]"), (r"\s", r"[\t-\r ]")];
 
 /// The file of the built-in rule of this name, and its text: such a rule lies by its name.
 pub fn built_in(id: &str) -> Option<(&'static str, &'static str)> {

@@ -322,4 +322,30 @@ mod tests {
             assert!(known.is_empty() || known == file.needs, "{name}: {known:?}");
         }
     }
+
+    /// Only the examples are left out of a built-in rule that is made to scan with.
+    #[test]
+    fn examples_come_last() {
+        for (name, text) in BUILT_IN {
+            let (whole, read) =
+                (rules::read(name, text).unwrap(), rules::read_built_in(name, text).unwrap());
+            let told = |it: &RuleFile| (it.cwe, it.tests, it.fix.is_some(), it.needs.clone());
+            assert_eq!(told(&read), told(&whole), "{name}");
+            assert!(read.valid.is_empty() && read.invalid.is_empty(), "{name}");
+        }
+    }
+
+    /// What `\w` means in a built-in rule, and in a repository's own.
+    #[test]
+    fn built_in_expressions_are_ascii() {
+        let rule = "id: a\nlanguages: [Python]\ncategory: style\nseverity: low\nconfidence: 0.9\ntitle: t\n\
+                    problem: p\nadvice: a\nrule: { kind: identifier, regex: '^\\w+$' }\nvalid: []\n";
+        let fits = |file: RuleFile, text: &str| {
+            let (rule, _) = compile(&file, Lang::named("Python").unwrap().unwrap()).unwrap();
+            rule.spot(text).is_some()
+        };
+        assert!(fits(rules::read_built_in("a", rule).unwrap(), "size"));
+        assert!(!fits(rules::read_built_in("a", rule).unwrap(), "größe"));
+        assert!(fits(rules::read("a", rule).unwrap(), "größe"));
+    }
 }

@@ -169,6 +169,14 @@ async fn flows_that_were_there_are_no_news() {
     repo.write("a.py", old).commit("back");
     repo.write("a.py", twice).commit("one more");
     assert_eq!(found(&repo.review("HEAD^!").await), ["sql-injection a.py:8-8"]);
+    // A value that did the same harm before does no other by going on; one that is read anew does.
+    let more = "    db.execute('select 2 from u where n = ' + n)\n";
+    repo.write("a.py", old).commit("back again");
+    repo.write("a.py", format!("{old}{more}")).commit("the same value once more");
+    assert_eq!(found(&repo.review("HEAD^!").await), [""; 0]);
+    repo.write("a.py", old).commit("back once more");
+    repo.write("a.py", format!("{old}    n = request.GET['m']\n{more}")).commit("another value");
+    assert_eq!(found(&repo.review("HEAD^!").await), ["sql-injection a.py:5-5"]);
     let checked = old.replace("['n']\n", "['n']\n    if not n.isdigit():\n        return\n");
     repo.write("a.py", checked).commit("checked");
     repo.write("a.py", old.replace("select 1", "select 3")).commit("no longer checked");

@@ -278,14 +278,13 @@ impl<'t> Run<'_, 't> {
         let mut passed = Value::default();
         made.args.iter().for_each(|a| passed.take(&a.value));
         let clean = clean::cleaned_by(&made.path.to_ascii_lowercase());
-        let vouched = ["safe", "valid", "trusted", "clean"].iter().any(|word| low.contains(word));
         passed.each(|t| {
             t.step(made.line, &format!("through `{}`", made.path));
             t.vague |= clean == 0;
             true
         });
         value.take(&passed);
-        if vouched {
+        if clean::is_vouched_for(&low) {
             value.each(|t| {
                 t.weak = true;
                 true

@@ -34,7 +34,7 @@ impl<'t> Run<'_, 't> {
         if has(&spec.unless) && !(in_page && harm_of(model, sink) == "cross-site-scripting") {
             return;
         }
-        if spec.markup && !has_markup(value.known_text()) {
+        if spec.markup && !value.holds_tag() {
             return;
         }
         let Some(harm) = harms().get(spec.harm) else { return };

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::{
     call::Made,
+    clean,
     form::{Function, Kind, Param},
     lower_expr::simple,
     lower_fn::INJECTED,
@@ -243,8 +244,7 @@ impl<'t> Run<'_, 't> {
             }
             self.passed_on(hit, at, made);
         }
-        // `safe_url` may give only what it has checked.
-        let vouched = ["safe", "saniti"].iter().any(|word| made.name.starts_with(word));
+        let vouched = clean::is_vouched_for(&made.name.to_ascii_lowercase());
         let mut gives = Value { path: summary.gives.path.clone(), ..Value::default() };
         for taint in summary.gives.taints() {
             match taint.origin {

@@ -165,21 +165,24 @@ fn soften_known(
     };
     let (old, new) = (Lines::new(base), Lines::new(source.text));
     let gained = |it: &Finding| goes_on(&new, source.touched, it.start_line);
-    let of_habit = |it: &Finding| sure(it) && it.agent == Category::Security.word();
-    let asked = |it: &Finding| sure(it) && (gained(it) || !removed.is_empty()) || of_habit(it);
+    let of_security = |it: &Finding| it.agent == Category::Security.word();
+    let everywhere = |it: &Finding| sure(it) && (gained(it) || of_security(it));
+    let asked = |it: &Finding| sure(it) && !removed.is_empty() || everywhere(it);
     if file.base.kind == EntryKind::Absent || !findings.iter().any(asked) {
         return;
     }
     let all = LineSet::all();
-    let everywhere = |it: &Finding| sure(it) && gained(it) || of_habit(it);
     let touched = if findings.iter().any(everywhere) { &all } else { &removed };
     let before = SourceText { path: source.path, text: base, touched };
     let mut known = examine(rules, before).findings;
-    let stays = |it: &&Finding| removed.first_in(it.start_line, it.end_line).is_none();
-    let habits: HashSet<String> =
-        known.iter().filter(|it| of_habit(it)).filter(stays).map(|it| it.rule.clone()).collect();
     // Who writes a rule of their own wants to hear of each.
-    let of_habit = |it: &Finding| habits.contains(&it.rule) && built_in(&it.rule).is_some();
+    let stays = |it: &&Finding| {
+        sure(it)
+            && of_security(it)
+            && removed.first_in(it.start_line, it.end_line).is_none()
+            && built_in(&it.rule).is_some()
+    };
+    let habits: HashSet<String> = known.iter().filter(stays).map(|it| it.rule.clone()).collect();
     for finding in findings.iter_mut().filter(|it| asked(it)) {
         let gained = gained(finding);
         let begins = |it: &Finding| {
@@ -193,10 +196,8 @@ fn soften_known(
                 && (begins(it)
                     || edited(it) && alike(&words_of(it, &old), &words_of(finding, &new)))
         });
-        if let Some(same) = same {
-            known.swap_remove(same);
-            finding.soften();
-        } else if of_habit(finding) {
+        same.map(|at| known.swap_remove(at));
+        if same.is_some() || habits.contains(&finding.rule) {
             finding.soften();
         }
     }
