@@ -14,6 +14,8 @@ use serde_json::{
     value::{RawValue, to_raw_value},
 };
 
+use tokio::task::JoinHandle;
+
 use super::{CliError, output, progress, run};
 use crate::{
     app::App,
@@ -115,20 +117,18 @@ impl OverrideArgs {
 }
 
 pub(super) async fn main(args: &Args, app: &App) -> Result<(), CliError> {
-    let input = progress::during("looking at the range", input(args, app)).await?;
-    let job = (input, None);
-    let driven = run::drive(app, "review", job, false).await?;
+    let (input, description) = progress::during("looking at the range", input(args, app)).await?;
+    let driven = run::drive(app, "review", (input, None), false).await?;
     let error = run::error(&driven);
     let report = Report::of(&driven.run, &driven.state, &driven.timings)?
         .failed(error.as_deref())
         .recorded(driven.recorded)
-        .fit(args.file().map_or_else(output::width, |_| None));
-    let reading = async {
-        match args.format {
-            Format::Text => report.with_code_and_description(&app.forges).await,
-            _ => report.with_code(&app.forges).await,
-        }
-    };
+        .fit(args.file().map_or_else(output::width, |_| None))
+        .described(match description {
+            Some(description) => description.await.unwrap_or_default(),
+            None => None,
+        });
+    let reading = report.with_code(&app.forges);
     let report = progress::during("reading the code of the findings", reading).await;
     deliver(args, &report)?;
     if let Some(error) = error {
@@ -205,7 +205,10 @@ fn refused(fault: Fault) -> CliError {
     }
 }
 
-async fn input(args: &Args, app: &App) -> Result<Arc<RawValue>, CliError> {
+/// What the forge calls the change, looked up while it is reviewed.
+type Description = JoinHandle<Option<String>>;
+
+async fn input(args: &Args, app: &App) -> Result<(Arc<RawValue>, Option<Description>), CliError> {
     if let Some(place) = &args.github {
         if app.github.is_none() {
             return Err(CliError::usage(
@@ -219,7 +222,7 @@ async fn input(args: &Args, app: &App) -> Result<Arc<RawValue>, CliError> {
             input["fresh"] = format!("{:032x}", fastrand::u128(..)).into();
         }
         let raw = to_raw_value(&input).map_err(CliError::failed)?;
-        return Ok(raw.into());
+        return Ok((raw.into(), None));
     }
     let ask = Ask {
         repo: args.repo.clone(),
@@ -233,5 +236,8 @@ async fn input(args: &Args, app: &App) -> Result<Arc<RawValue>, CliError> {
     };
     let input = ask.input(&app.forges).await.map_err(refused)?;
     let raw = to_raw_value(&input).map_err(CliError::failed)?;
-    Ok(raw.into())
+    let forges = app.forges.clone();
+    let description = async move { input.description(&forges).await };
+    let wanted = args.format == Format::Text;
+    Ok((raw.into(), wanted.then(|| tokio::spawn(description))))
 }

@@ -3,7 +3,10 @@
 use std::{
     collections::{BTreeSet, HashMap},
     ops::Range,
-    sync::OnceLock,
+    sync::{
+        OnceLock,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use ast_grep_config::{DeserializeEnv, Fixer, RuleCore, SerializableRule};
@@ -86,9 +89,12 @@ impl Rule {
         Self { needs: needs(text), compile: Box::new(compile), compiled: OnceLock::new() }
     }
 
-    fn get(&self, text: &str) -> Option<&Compiled> {
-        let needed = self.needs.is_empty() || self.needs.iter().any(|word| text.contains(word));
-        needed.then(|| self.compiled.get_or_init(&self.compile).as_ref()).flatten()
+    fn is_needed(&self, text: &str) -> bool {
+        self.needs.is_empty() || self.needs.iter().any(|word| text.contains(word))
+    }
+
+    fn get(&self) -> Option<&Compiled> {
+        self.compiled.get_or_init(&self.compile).as_ref()
     }
 }
 
@@ -99,11 +105,33 @@ impl LanguageRules {
         source: SourceText<'_>,
         test: bool,
     ) -> impl Iterator<Item = (&CompiledRule, &[u16])> {
-        let compiled = self.rules.iter().filter_map(move |rule| rule.get(source.text));
+        let needed = self.rules.iter().filter(|rule| rule.is_needed(source.text));
+        let needed: Vec<&Rule> = needed.collect();
+        compile_all(&needed);
+        let compiled = needed.into_iter().filter_map(Rule::get);
         compiled
             .filter(move |(rule, _)| rule.wants(source, test))
             .map(|(rule, kinds)| (rule, kinds.as_slice()))
     }
+}
+
+/// Compiles those that are not yet, on two processors: it is most of what a short review takes.
+fn compile_all(rules: &[&Rule]) {
+    let missing: Vec<&Rule> =
+        rules.iter().filter(|rule| rule.compiled.get().is_none()).copied().collect();
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while let Some(rule) = missing.get(next.fetch_add(1, Ordering::Relaxed)) {
+            rule.get();
+        }
+    };
+    if missing.len() < WORTH_A_THREAD {
+        return;
+    }
+    std::thread::scope(|scope| {
+        scope.spawn(work);
+        work();
+    });
 }
 
 /// Compiled rules, ready to scan. Those built in are compiled once in a process, each language
@@ -217,6 +245,9 @@ impl Ruleset {
         self.ids.contains(id) || self.built_in && rules::built_in(id).is_some()
     }
 }
+
+/// How many rules take longer to compile than a thread to start.
+const WORTH_A_THREAD: usize = 8;
 
 type Compiled = (CompiledRule, Vec<u16>);
 

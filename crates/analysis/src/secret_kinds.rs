@@ -45,11 +45,11 @@ use Severity::{Critical, High, Low, Medium};
 const ROWS: &[Row] = &[
     ("private-key", "private key", Critical, 95, "PRIVATE KEY",
      r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----(?P<secret>(?:\s|\\+(?:[nrt/]|u000[aAdD])|[A-Za-z0-9+/=:,.\-]|[A-Za-z-]+: )*?)(?:-----END|\z|\\+(?:[^nrtu/\\]|u0{0,2}[^0]|u000[^aAdD]|u0{0,3}\z|\z)|[^A-Za-z0-9+/=:,.\-\s\\])", false),
-    ("aws-access-key", "AWS access key id", High, 90, "A",
+    ("aws-access-key", "AWS access key id", High, 90, "akia|asia",
      r"\b(?P<secret>(?:AKIA|ASIA)[A-Z2-7]{16})\b", true),
-    ("aws-secret-key", "AWS secret access key", Critical, 90, "ws",
+    ("aws-secret-key", "AWS secret access key", Critical, 90, "aws",
      r#"(?i)aws[a-z0-9_.\- ]{0,25}secret[a-z0-9_.\- ]{0,20}["']?\s*(?:=|:|=>|:=)\s*["']?(?P<secret>[A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+=]|\z)"#, true),
-    ("github-token", "GitHub token", Critical, 97, "gh",
+    ("github-token", "GitHub token", Critical, 97, "ghp_|gho_|ghu_|ghs_|ghr_",
      r"\b(?P<secret>gh[pousr]_[A-Za-z0-9]{36,251})\b", true),
     ("github-fine-grained-token", "GitHub fine-grained token", Critical, 97, "github_pat_",
      r"\b(?P<secret>github_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59})\b", true),
@@ -89,13 +89,17 @@ const ROWS: &[Row] = &[
      r#"(?i)\b(?:server|host|data source|user id|uid|user|database|initial catalog)[ ]*=[^;\n"'=]{1,100};(?:[^;\n"']{0,100};){0,8}[ ]*(?:password|pwd)[ ]?=[ ]*(?P<secret>[^;"'\s<>{}$%*]{4,128})"#, true),
     ("connection-password", "password in a connection string", High, 80, "://",
      r#"\b[a-z][a-z0-9+.\-]{1,20}://[^\s:/@"'`<>{}$%]{1,60}:(?P<secret>[^\s:/@"'`<>{}$%]{6,80})@[A-Za-z0-9.\-]+"#, true),
-    ("hardcoded-credential", "hard-coded credential", Medium, 70, "",
-     r#"(?i)(?:passw(?:or)?d|passphrase|secret|api[_-]?key|apikey|auth[_-]?token|access[_-]?token|private[_-]?token|client[_-]?secret|(?:access|auth|encryption|secret|signing)[_-]?key)["']?\]?\s*(?::=|=>|=|:)\s*(?:"(?P<secret>[^"\s]{10,200})"|'(?P<single>[^'\s]{10,200})')"#, true),
-    ("assigned-token", "value of a name that speaks of a token or key", Medium, 60, "",
-     r#"(?i)(?:token|credentials?|[a-z]key|[_-]key|[_-]auth)["']?\]?\s*(?::=|=>|=|:)\s*(?:"(?P<secret>[a-z0-9+/_=\-]{20,200})"|'(?P<single>[a-z0-9+/_=\-]{20,200})')"#, true),
-    ("token-in-settings", "value of a name that speaks of a secret", Medium, 60, "",
-     r#"(?im)(?:passw(?:or)?d|secret|token|[a-z]key|[_-]key)[ \t]*[=:][ \t]*(?P<secret>[a-z0-9+/_=\-]{20,200})[ \t]*\r?$"#, true),
+    ("hardcoded-credential", "hard-coded credential", Medium, 70, "passw|passphrase|secret|key|token",
+     r#"(?i)(?:passw(?:or)?d|passphrase|secret|api[_-]?key|apikey|auth[_-]?token|access[_-]?token|private[_-]?token|client[_-]?secret|(?:access|auth|encryption|secret|signing)[_-]?key)["']?\]?\s*(?::=|=>|=|:)\s*(?:"(?P<secret>[^"\s]{10,})"|'(?P<single>[^'\s]{10,})')"#, true),
+    ("assigned-token", "value of a name that speaks of a token or key", Medium, 60, "token|credential|key|auth",
+     r#"(?i)(?:token|credentials?|[a-z]key|[_-]key|[_-]auth)["']?\]?\s*(?::=|=>|=|:)\s*(?:"(?P<secret>[a-z0-9+/_=\-]{20,})"|'(?P<single>[a-z0-9+/_=\-]{20,})')"#, true),
+    ("token-in-settings", "value of a name that speaks of a secret", Medium, 60, "passw|secret|token|key",
+     r#"(?im)(?:passw(?:or)?d|secret|token|[a-z]key|[_-]key)[ \t]*[=:][ \t]*(?P<secret>[a-z0-9+/_=\-]{20,})[ \t]*\r?$"#, true),
 ];
+
+/// Of these, the name before the value is all there is to tell it by, and a longer value is data.
+const NAMED: &[&str] = &["hardcoded-credential", "assigned-token", "token-in-settings"];
+pub(super) const LONGEST_NAMED: usize = 200;
 
 /// Rows that would also match what a more specific kind names.
 const GENERIC: usize = 7;
@@ -106,8 +110,6 @@ const PACK: &str = include_str!("secret_pack.tsv");
 pub(super) struct Kinds {
     /// Most specific first.
     pub(super) all: Vec<Kind>,
-    /// Those that any text may hold.
-    anywhere: Vec<usize>,
     words: Option<AhoCorasick>,
     /// The kinds of each word.
     of_word: Vec<Vec<usize>>,
@@ -127,11 +129,8 @@ pub(super) fn kinds() -> &'static Kinds {
 impl Kinds {
     fn new(found: Vec<(Kind, Vec<&'static str>)>) -> Self {
         let (mut words, mut of_word): (Vec<&str>, Vec<Vec<usize>>) = Default::default();
-        let (mut all, mut anywhere) = (Vec::new(), Vec::new());
+        let mut all = Vec::new();
         for (index, (kind, needs)) in found.into_iter().enumerate() {
-            if needs.is_empty() {
-                anywhere.push(index);
-            }
             for word in needs {
                 match words.iter().position(|w| *w == word) {
                     Some(known) => of_word[known].push(index),
@@ -145,13 +144,12 @@ impl Kinds {
         }
         let mut automaton = AhoCorasick::builder();
         automaton.ascii_case_insensitive(true).match_kind(MatchKind::Standard);
-        Self { all, anywhere, words: automaton.build(words).ok(), of_word }
+        Self { all, words: automaton.build(words).ok(), of_word }
     }
 
     /// The kinds `text` may hold, most specific first.
     pub(super) fn possible(&self, text: &str) -> Vec<(usize, &Kind)> {
         let mut seen = vec![false; self.all.len()];
-        self.anywhere.iter().for_each(|index| seen[*index] = true);
         let words = self.words.iter().flat_map(|w| w.find_overlapping_iter(text));
         for index in words.flat_map(|found| &self.of_word[found.pattern().as_usize()]) {
             seen[*index] = true;
@@ -161,8 +159,8 @@ impl Kinds {
 }
 
 fn row(row: &Row) -> (Kind, Vec<&'static str>) {
-    let (id, name, severity, confidence, literal, expression, weigh) = *row;
-    let generic = literal.is_empty();
+    let (id, name, severity, confidence, words, expression, weigh) = *row;
+    let generic = NAMED.contains(&id);
     let kind = Kind {
         id,
         name: name.to_owned(),
@@ -180,7 +178,7 @@ fn row(row: &Row) -> (Kind, Vec<&'static str>) {
         expression: Cow::Borrowed(expression),
         regex: OnceLock::new(),
     };
-    (kind, if generic { Vec::new() } else { literal.split('|').collect() })
+    (kind, words.split('|').collect())
 }
 
 /// A line of the pack.

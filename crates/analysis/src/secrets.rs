@@ -13,7 +13,7 @@ use std::{
 use super::{
     Category, Confidence, Finding, LineSet, Lines, Severity, Side, Source,
     finding::quote,
-    secret_kinds::{Kind, kinds, listed},
+    secret_kinds::{Kind, LONGEST_NAMED, kinds, listed},
 };
 use checksum::checksum;
 use known_samples::is_known_sample;
@@ -303,7 +303,7 @@ fn is_secret(kind: &Kind, name: &str, value: &str) -> bool {
         return value.bytes().filter(u8::is_ascii_alphanumeric).count() >= 40;
     }
     let random = entropy(value) >= kind.entropy
-        && (!kind.generic || mixed(value))
+        && (!kind.generic || value.len() <= LONGEST_NAMED && mixed(value))
         && (!kind.digits || digits(value) >= 2);
     // `vendor_VERSION=<commit>`: the loosest kinds go by a name nearby.
     let name = name.to_ascii_lowercase();

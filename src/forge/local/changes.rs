@@ -18,8 +18,14 @@ const RENAMES: &[&str] = &["-M", "-l2000"];
 const MOST_NAMED: usize = 500;
 
 pub(super) async fn changes(git: &Git, target: &Target) -> Result<Vec<FileChange>> {
-    let git = &git.apart().await?;
-    match compared(git, target, RENAMES, &[]).await {
+    // Attributes have no say in the list.
+    let (apart, files) = tokio::join!(git.apart(), listed(git, target, RENAMES, &[]));
+    let git = &apart?;
+    let compared = match files {
+        Ok(files) => compared(git, target, files, &[]).await,
+        Err(error) => Err(error),
+    };
+    match compared {
         // Content that is not here stops git altogether; only its own paths shall suffer.
         Err(error @ GitError::Git { .. }) => around_missing(git, target, error).await,
         other => other,
@@ -36,19 +42,18 @@ pub(super) async fn changed_blobs(git: &Git, base: &str, head: &str) -> Result<V
     Ok(sides.filter(has_content).map(|entry| entry.blob).collect())
 }
 
-/// Every path but those that `without` names, with their hunks.
+/// `files`, every path but those that `without` names, with their hunks.
 async fn compared(
     git: &Git,
     target: &Target,
-    renames: &[&str],
+    mut files: Vec<FileChange>,
     without: &[String],
 ) -> Result<Vec<FileChange>> {
-    let mut files = listed(git, target, renames, without).await?;
     let large = measure(git, &mut files).await?;
     let (sparing, paths) = all_but(git, without.iter().chain(&large));
     let patch = ["-p", "-U0", "--full-index", "--no-color", "--diff-algorithm=histogram"];
     let mut parser = PatchParser::default();
-    let args = [&diff_tree(), renames, &patch, &ends(target), &strs(&paths)].concat();
+    let args = [&diff_tree(), RENAMES, &patch, &ends(target), &strs(&paths)].concat();
     sparing.lines(&args, PatchParser::PREFIX, |line| parser.line(line).map_err(garbled)).await?;
     attach(&mut files, &large, parser.finish().map_err(garbled)?)?;
     Ok(files)
@@ -106,7 +111,8 @@ async fn around_missing(git: &Git, target: &Target, error: GitError) -> Result<V
     let mut files: Vec<FileChange> = lacking.into_iter().map(unavailable).collect();
     if !whole.is_empty() {
         let without: Vec<String> = files.iter().map(|f| f.path.clone()).collect();
-        files.extend(compared(git, target, RENAMES, &without).await?);
+        let whole = listed(git, target, RENAMES, &without).await?;
+        files.extend(compared(git, target, whole, &without).await?);
     }
     files.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(files)

@@ -23,6 +23,9 @@ use crate::{
     forge::{COMPARED_BYTES, Change, Content, EntryKind, FileChange, Forges, Status, Target},
 };
 
+/// How many kinds of file are prepared for: each takes some milliseconds of a processor.
+const MAX_PREPARED: usize = 8;
+
 /// Settings larger than this are not read.
 const MAX_SETTINGS_BYTES: u64 = 256 * 1024;
 
@@ -36,6 +39,8 @@ pub async fn ingest(
     agents: &[&dyn Agent],
     state: &ReviewState,
 ) -> Result<Ingested> {
+    // What any file needs, while the forge is asked.
+    tokio::task::spawn_blocking(|| analysis::prepare(""));
     let reader = deps.open(&state.target).await?;
     let change = reader.change();
     let (settings, changes) =
@@ -43,6 +48,7 @@ pub async fn ingest(
     let (mut settings, rules, mut findings) = settings?;
     state.overrides.apply(&mut settings);
     let mut changes = changes?;
+    prepare(&changes);
     let in_names = mask_names(&mut changes);
     findings.extend(in_names.into_iter().filter(|finding| settings.wants(&finding.agent)));
     let mut files = plan_files(changes, &settings)?;
@@ -65,6 +71,17 @@ pub async fn ingest(
     let tools = placing.uses();
     let tool_tasks = deps.tools.as_ref().map(|tools| tools.plan(&files)).unwrap_or_default();
     Ok(Ingested { settings, rules, files, findings, tools, plan, models, tool_tasks })
+}
+
+/// Prepares the analysis while the texts are read: of each kind of file one.
+fn prepare(changes: &[FileChange]) {
+    let ending =
+        |file: &FileChange| file.path.rsplit_once('.').map(|(_, ending)| ending.to_owned());
+    let one_of_each: HashMap<_, _> =
+        changes.iter().map(|file| (ending(file), file.path.clone())).collect();
+    for path in one_of_each.into_values().take(MAX_PREPARED) {
+        tokio::task::spawn_blocking(move || analysis::prepare(&path));
+    }
 }
 
 /// Reads and masks every text once: marks those not worth analysing, and finds what can be said

@@ -114,6 +114,19 @@ impl ReviewInput {
         forges.resolve(&self.locator).await
     }
 
+    /// What it stands for without asking: both ends of a repository on this machine.
+    fn target(&self) -> Option<Target> {
+        let Locator { forge, place, selection } = self.locator.clone();
+        let Selection::Ends { base, head } = selection else { return None };
+        Some(Target { forge, repo: place, base, head })
+    }
+
+    /// What the forge calls the change, where it says more than the two commits. A review is not lost
+    /// because its repository is.
+    pub async fn description(&self, forges: &Forges) -> Option<String> {
+        forges.open(&self.target()?).await.ok()?.description().await.ok()?
+    }
+
     /// The run's key: the same commits with the same overrides and the same findings of other tools
     /// are the same review, unless asked afresh. On this machine, by the same analysers, and the models and tools of these names.
     pub fn key(&self, target: &Target, names: &[String]) -> String {

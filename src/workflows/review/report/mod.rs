@@ -155,13 +155,9 @@ impl Report {
         self
     }
 
-    /// The same, and with what its forge calls the change.
-    pub async fn with_code_and_description(mut self, forges: &Forges) -> Self {
-        // A review is not lost because its repository is.
-        let description =
-            async { forges.open(&self.state.target).await.ok()?.description().await.ok()? };
-        (self.context.code, self.context.description) =
-            tokio::join!(Code::read(forges, &self.state), description);
+    /// The same with what its forge calls the change.
+    pub fn described(mut self, description: Option<String>) -> Self {
+        self.context.description = description;
         self
     }
 
