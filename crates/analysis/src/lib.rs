@@ -128,14 +128,6 @@ pub fn examine(rules: &Ruleset, source: SourceText<'_>) -> Examined {
     Examined { findings, skipped, cut_off }
 }
 
-/// The flows alone that touched lines of a text are part of; fingerprints not yet set.
-pub fn flows(source: SourceText<'_>) -> Vec<Finding> {
-    let found = Lang::of(source.path, source.text).and_then(|language| {
-        scan::scan(&[], true, language, source, &Lines::new(source.text)).ok()
-    });
-    found.map(|found| found.findings).unwrap_or_default()
-}
-
 /// The findings of [`examine`].
 pub fn analyse(rules: &Ruleset, source: SourceText<'_>) -> Vec<Finding> {
     examine(rules, source).findings

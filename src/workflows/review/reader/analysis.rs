@@ -9,7 +9,7 @@ use super::{
 use crate::{
     analysis::{
         Category, Finding, FlowStep, LineSet, Lines, MaskedText, Ruleset, SourceText, changes,
-        examine, flows,
+        examine,
         rules::built_in,
         sides::{self, Checked, Pair, cross_file::ChangedSignature},
     },
@@ -81,7 +81,6 @@ impl Analysed {
                 false => base.clone(),
             };
             soften_known(&mut analysed.findings, file, &old, (source, rules));
-            soften_known_flows(&mut analysed.findings, file, &old, source);
             let checked = compare(file, &base, source, limits);
             analysed.findings.extend(checked.findings);
             analysed.changed = checked.changed;
@@ -151,8 +150,7 @@ fn soften_moved(
     }
 }
 
-/// Makes findings less sure that were there before: the same rule says the same of removed lines much like theirs,
-/// or of a call that only gained lines. And those of security of which the file has others still: it does so on purpose.
+/// Makes findings less sure that were there before, in `base`, the file as it was.
 fn soften_known(
     findings: &mut [Finding],
     file: &FileChange,
@@ -160,41 +158,61 @@ fn soften_known(
     (source, rules): (SourceText<'_>, &Ruleset),
 ) {
     let removed: LineSet = file.removed().collect();
-    let sure = |it: &Finding| {
-        !it.is_whole_file() && it.flow.is_empty() && it.confidence > Finding::SOFTENED
-    };
     let (old, new) = (Lines::new(base), Lines::new(source.text));
-    let gained = |it: &Finding| goes_on(&new, source.touched, it.start_line);
-    let of_security = |it: &Finding| it.agent == Category::Security.word();
-    let everywhere = |it: &Finding| sure(it) && (gained(it) || of_security(it));
-    let asked = |it: &Finding| sure(it) && !removed.is_empty() || everywhere(it);
-    if file.base.kind == EntryKind::Absent || !findings.iter().any(asked) {
+    let everywhere =
+        |it: &Finding| is_of_security(it) || goes_on(&new, source.touched, it.start_line);
+    let asked: Vec<&mut Finding> = findings.iter_mut().filter(|it| is_sure(it)).collect();
+    let all = asked.iter().any(|it| everywhere(it));
+    if file.base.kind == EntryKind::Absent || asked.is_empty() || !all && removed.is_empty() {
         return;
     }
-    let all = LineSet::all();
-    let touched = if findings.iter().any(everywhere) { &all } else { &removed };
-    let before = SourceText { path: source.path, text: base, touched };
-    let mut known = examine(rules, before).findings;
-    // Who writes a rule of their own wants to hear of each.
-    let stays = |it: &&Finding| {
-        sure(it)
-            && of_security(it)
-            && removed.first_in(it.start_line, it.end_line).is_none()
-            && built_in(&it.rule).is_some()
+    let every_line = LineSet::all();
+    let said = |text, touched| {
+        let mut said = examine(rules, SourceText { path: source.path, text, touched }).findings;
+        said.retain(is_sure);
+        said
     };
-    let habits: HashSet<String> = known.iter().filter(stays).map(|it| it.rule.clone()).collect();
-    for finding in findings.iter_mut().filter(|it| asked(it)) {
-        let gained = gained(finding);
+    let known = said(base, if all { &every_line } else { &removed });
+    let (flows, others): (Vec<_>, Vec<_>) = asked.into_iter().partition(|it| !it.flow.is_empty());
+    let (known_flows, known) = known.into_iter().partition(|it| !it.flow.is_empty());
+    if !flows.is_empty() && !Vec::is_empty(&known_flows) {
+        let now = said(source.text, &every_line);
+        soften_known_flows(flows, (&known_flows, &old), (&now, &new), source.touched);
+    }
+    soften_known_matches(others, (known, &old), &new, (&removed, source.touched));
+}
+
+/// Whether it is about lines, and not softened yet.
+fn is_sure(finding: &Finding) -> bool {
+    !finding.is_whole_file() && finding.confidence > Finding::SOFTENED
+}
+
+fn is_of_security(finding: &Finding) -> bool {
+    finding.agent == Category::Security.word()
+}
+
+/// Those of which the same rule said the same of removed lines much like theirs, or of a call that only gained lines. And
+/// those of security of which the file has others still: it does so on purpose.
+fn soften_known_matches(
+    findings: Vec<&mut Finding>,
+    (mut known, old): (Vec<Finding>, &Lines<'_>),
+    new: &Lines<'_>,
+    (removed, touched): (&LineSet, &LineSet),
+) {
+    let edited = |it: &Finding| removed.first_in(it.start_line, it.end_line).is_some();
+    // Who writes a rule of their own wants to hear of each.
+    let habit = |it: &&Finding| is_of_security(it) && !edited(it) && built_in(&it.rule).is_some();
+    let habits: HashSet<String> = known.iter().filter(habit).map(|it| it.rule.clone()).collect();
+    for finding in findings {
+        let gained = goes_on(new, touched, finding.start_line);
         let begins = |it: &Finding| {
             let mut above = (1..finding.start_line).rev().take(MOST_LINES_OF_A_CALL);
             let long = it.start_line < it.end_line;
             gained && long && above.any(|line| new.get(line) == old.get(it.start_line))
         };
-        let edited = |it: &Finding| removed.first_in(it.start_line, it.end_line).is_some();
         let same = known.iter().position(|it| {
             it.rule == finding.rule
-                && (begins(it)
-                    || edited(it) && alike(&words_of(it, &old), &words_of(finding, &new)))
+                && (begins(it) || edited(it) && alike(&words_of(it, old), &words_of(finding, new)))
         });
         same.map(|at| known.swap_remove(at));
         if same.is_some() || habits.contains(&finding.rule) {
@@ -210,40 +228,26 @@ fn goes_on(lines: &Lines<'_>, touched: &LineSet, line: u32) -> bool {
     !touched.contains(above) && lines.get(above).is_some_and(open)
 }
 
-/// Makes flows less sure of which there are no more than before, from the same source to the same sink; and those of a value
-/// that did the same harm elsewhere before.
+/// Those of which there are no more than before, from the same source to the same sink; and those of a value that did the
+/// same harm elsewhere before.
 fn soften_known_flows(
-    findings: &mut [Finding],
-    file: &FileChange,
-    base: &MaskedText,
-    source: SourceText<'_>,
+    findings: Vec<&mut Finding>,
+    (before, old): (&[Finding], &Lines<'_>),
+    (now, new): (&[Finding], &Lines<'_>),
+    touched: &LineSet,
 ) {
-    let sure = |it: &Finding| !it.flow.is_empty() && it.confidence > Finding::SOFTENED;
-    if file.base.kind == EntryKind::Absent || !findings.iter().any(sure) {
-        return;
-    }
-    let all_flows = |text: &MaskedText| {
-        let all = SourceText { path: source.path, text, touched: &LineSet::all() };
-        let mut found = flows(all);
-        found.retain(sure);
-        found
-    };
-    let ways = |flows: &[Finding]| flows.iter().map(way).collect::<Vec<_>>();
     // The kind of harm, and the line that its value comes from.
-    let origin = |it: &Finding, text: &MaskedText| {
+    let origin = |it: &Finding, lines: &Lines<'_>| {
         let from = it.flow.first().map_or(0, |step| step.line);
-        (it.rule.clone(), Lines::new(text).get(from).map(bare))
+        (it.rule.clone(), lines.get(from).map(bare))
     };
-    let before = all_flows(base);
-    let origins: HashSet<_> = before.iter().map(|it| origin(it, base)).collect();
-    let old = ways(&before);
-    let new = if old.is_empty() { Vec::new() } else { ways(&all_flows(source.text)) };
-    let count = |ways: &[_], of: &_| ways.iter().filter(|way| *way == of).count();
-    for finding in findings.iter_mut().filter(|it| sure(it)) {
+    let origins: HashSet<_> = before.iter().map(|it| origin(it, old)).collect();
+    let count = |flows: &[Finding], of: &_| flows.iter().filter(|it| way(it) == *of).count();
+    for finding in findings {
         let of = way(finding);
-        let kept = finding.flow.first().is_some_and(|step| !source.touched.contains(step.line));
-        let did_harm = kept && origins.contains(&origin(finding, source.text));
-        if did_harm || (1..=count(&old, &of)).contains(&count(&new, &of)) {
+        let kept = finding.flow.first().is_some_and(|step| !touched.contains(step.line));
+        let did_harm = kept && origins.contains(&origin(finding, new));
+        if did_harm || (1..=count(before, &of)).contains(&count(now, &of)) {
             finding.soften();
         }
     }
