@@ -159,7 +159,7 @@ pub fn read(name: &str, text: &str) -> Result<RuleFile, RuleError> {
 /// When it is not one.
 pub(super) fn read_built_in(name: &str, text: &str) -> Result<RuleFile, RuleError> {
     const ASCII: [(&str, &str); 3] =
-        [(r"\w", "[0-9A-Za-z_]"), (r"\d", "[0-9]"), (r"\s", r"[\t-\r ]")];
+        [(r"\w", "[0-9A-Za-z_]"), (r"\d", "[0-9]"), (r"\s", r"[\t-\r\x20]")];
     let rule = text.split_once("\nvalid:").map_or(text, |(rule, _)| rule);
     let ascii =
         ASCII.iter().fold(rule.to_owned(), |rule, (class, ascii)| rule.replace(class, ascii));
