@@ -158,11 +158,23 @@ pub fn read(name: &str, text: &str) -> Result<RuleFile, RuleError> {
 /// # Errors
 /// When it is not one.
 pub(super) fn read_built_in(name: &str, text: &str) -> Result<RuleFile, RuleError> {
-    const ASCII: [(&str, &str); 3] =
-        [(r"\w", "[0-9A-Za-z_]"), (r"\d", "[0-9]"), (r"\s", r"[\t-\r\x20]")];
     let rule = text.split_once("\nvalid:").map_or(text, |(rule, _)| rule);
-    let ascii =
-        ASCII.iter().fold(rule.to_owned(), |rule, (class, ascii)| rule.replace(class, ascii));
+    let (mut ascii, mut rest) = (String::with_capacity(rule.len()), rule);
+    while let Some((before, after)) = rest.split_once('\\') {
+        let class = after.chars().next();
+        ascii.push_str(before);
+        ascii.push_str(match class {
+            Some('w') => "[0-9A-Za-z_]",
+            Some('d') => "[0-9]",
+            Some('s') => r"[\t-\r\x20]",
+            // A backslash that is meant, and other classes.
+            Some('\\') => r"\\",
+            _ => "\\",
+        });
+        let taken = matches!(class, Some('w' | 'd' | 's' | '\\'));
+        rest = &after[usize::from(taken)..];
+    }
+    ascii.push_str(rest);
     parse(name, &ascii)
 }
 

@@ -377,6 +377,8 @@ mod tests {
         };
         assert!(fits(rules::read_built_in("a", rule).unwrap(), "size"));
         assert!(!fits(rules::read_built_in("a", rule).unwrap(), "größe"));
+        let backslash = &rule.replace(r"^\w+$", r"^\\w+$");
+        assert!(!fits(rules::read_built_in("a", backslash).unwrap(), "size"));
         assert!(fits(rules::read("a", rule).unwrap(), "größe"));
     }
 }
