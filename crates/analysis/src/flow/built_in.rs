@@ -1,6 +1,8 @@
 //! Methods that languages and their libraries share: containers that grow, elements taken out, text
 //! joined and replaced.
 
+use std::collections::BTreeMap;
+
 use super::{
     call::Made,
     clean, fold,
@@ -59,10 +61,21 @@ impl<'t> Run<'_, 't> {
         }
         let Kind::Member(target, _) = &made.call.callee.kind else { return None };
         let values = || made.args.iter().map(|a| a.value.clone()).collect::<Vec<_>>();
+        if let Some((at, value)) = placed(made) {
+            let Known::List(list) = &made.object.known else { return None };
+            let mut list = (**list).clone();
+            list.insert(at.min(list.len()), value.clone());
+            self.store_list(target, list, made);
+            return Some(Value::default());
+        }
         match made.name {
+            "Add" if made.args.len() == 2 && matches!(made.object.known, Known::Map(_)) => {
+                self.put(made)
+            }
             "append" | "push" | "add" | "Add" | "Append" | "AppendLine" | "addLast" | "unshift"
             | "insert" | "extend" | "addAll" | "write" | "WriteString" | "update" | "putAll"
-            | "push_back" | "offer" | "AppendFormat" | "concat!" | "merge!" | "setdefault" => {
+            | "push_back" | "offer" | "offerLast" | "addElement" | "Enqueue" | "AppendFormat"
+            | "concat!" | "merge!" | "setdefault" => {
                 let plain = matches!(made.name, "add" | "Add" | "update" | "insert" | "write");
                 if plain && !is_container(&made.object) {
                     return None;
@@ -75,16 +88,34 @@ impl<'t> Run<'_, 't> {
                 self.store(chain_start(target), grown.clone());
                 Some(grown)
             }
-            "put" | "set" | "setAttribute" | "setProperty" | "Set" if made.args.len() > 1 => {
-                let mut args = values();
-                let value = args.pop()?;
-                let key = keys(&args);
-                let whole = fold::with_field(&made.object, key.as_deref(), value);
-                self.store(target, whole);
-                Some(Value::default())
+            "put" | "putIfAbsent" | "set" | "setAttribute" | "setProperty" | "Set"
+                if made.args.len() > 1 =>
+            {
+                self.put(made)
             }
             _ => self.taken_out(made),
         }
+    }
+
+    /// The last argument under a key, which the others are.
+    fn put(&mut self, made: &Made<'_, 't>) -> Option<Value> {
+        let Kind::Member(target, _) = &made.call.callee.kind else { return None };
+        let mut args: Vec<Value> = made.args.iter().map(|a| a.value.clone()).collect();
+        let value = args.pop()?;
+        let index = match args.as_slice() {
+            [Value { known: Known::Int(at), .. }] => Some(at.to_string()),
+            _ => None,
+        };
+        let key = keys(&args).or(index);
+        let whole = fold::with_field(&made.object, key.as_deref(), value);
+        self.store(target, whole);
+        Some(Value::default())
+    }
+
+    /// What a list holds from now on.
+    fn store_list(&mut self, target: &Expr<'t>, list: Vec<Value>, made: &Made<'_, 't>) {
+        let path = made.object.path.clone();
+        self.store(target, Value { path, ..Value::list(list) });
     }
 
     /// What is read into the last argument: out of the others, the receiver, or a request.
@@ -124,18 +155,49 @@ impl<'t> Run<'_, 't> {
                 "get" | "charAt" | "elementAt" | "ElementAt" | "at",
                 Known::List(_) | Known::Text(_),
             ) if number => first.map(|index| fold::element(&made.object, index)),
-            ("pop" | "shift" | "remove" | "removeFirst" | "RemoveAt", Known::List(list)) => {
-                let front = matches!(made.name, "shift" | "removeFirst");
+            ("getFirst" | "peekFirst" | "firstElement" | "First", Known::List(list))
+                if first.is_none() =>
+            {
+                list.first().cloned()
+            }
+            ("getLast" | "peekLast" | "lastElement" | "Last", Known::List(list))
+                if first.is_none() =>
+            {
+                list.last().cloned()
+            }
+            ("clear" | "Clear", Known::List(_)) => {
+                self.store_list(target, Vec::new(), made);
+                Some(Value::default())
+            }
+            ("clear" | "Clear", Known::Map(_)) => {
+                let path = made.object.path.clone();
+                self.store(target, Value { path, ..Value::map(BTreeMap::new()) });
+                Some(Value::default())
+            }
+            ("remove" | "Remove" | "delete", Known::Map(map)) => {
+                let mut rest = (**map).clone();
+                let taken = rest.remove(first?.constant()?);
+                let path = made.object.path.clone();
+                self.store(target, Value { path, ..Value::map(rest) });
+                Some(taken.unwrap_or_default())
+            }
+            (
+                "pop" | "shift" | "remove" | "removeFirst" | "RemoveAt" | "poll" | "pollFirst"
+                | "removeLast" | "pollLast" | "Dequeue" | "popleft",
+                Known::List(list),
+            ) => {
+                const FRONT: &[&str] =
+                    &["shift", "removeFirst", "poll", "pollFirst", "Dequeue", "popleft"];
                 let last = list.len().checked_sub(1)?;
                 let at = match first.map(|v| &v.known) {
                     Some(Known::Int(at)) => usize::try_from(*at).ok()?,
                     Some(_) => return None,
-                    None if front => 0,
+                    None if FRONT.contains(&made.name) => 0,
                     None => last,
                 };
                 let mut rest = (**list).clone();
                 let taken = (at < rest.len()).then(|| rest.remove(at))?;
-                self.store(target, Value::list(rest));
+                self.store_list(target, rest, made);
                 Some(taken)
             }
             ("format", Known::Text(_)) => {
@@ -215,6 +277,21 @@ impl<'t> Run<'_, 't> {
     }
 }
 
+/// What goes into a list elsewhere than at its end, and where.
+fn placed<'m>(made: &'m Made<'_, '_>) -> Option<(usize, &'m Value)> {
+    if !matches!(made.object.known, Known::List(_)) {
+        return None;
+    }
+    let values: Vec<&Value> = made.args.iter().map(|a| &a.value).collect();
+    match (made.name, values.as_slice()) {
+        ("addFirst" | "offerFirst" | "unshift" | "appendleft", [value]) => Some((0, value)),
+        ("add" | "insert" | "Insert", [Value { known: Known::Int(at), .. }, value]) => {
+            Some((usize::try_from(*at).ok()?, value))
+        }
+        _ => None,
+    }
+}
+
 /// Whether something of this name puts text together.
 fn is_builder(path: Option<&str>) -> bool {
     const BUILDERS: &[&str] = &["StringBuilder", "StringBuffer", "StringIO", "String"];
@@ -231,7 +308,8 @@ fn is_container(value: &Value) -> bool {
 
 /// Whether something of this name is a list that was just made.
 fn is_list(path: Option<&str>) -> bool {
-    path.is_some_and(|p| p.ends_with("List") || p.ends_with("Vector") || p.ends_with("Deque"))
+    const LISTS: &[&str] = &["List", "Vector", "Deque", "Queue", "Stack"];
+    path.is_some_and(|p| LISTS.iter().any(|list| p.ends_with(list)))
 }
 
 /// Several constant keys as one.
