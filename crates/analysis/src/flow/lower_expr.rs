@@ -73,6 +73,15 @@ impl<'t> Lowering<'t> {
                 let yes = self.field_expr(node, yes, 1);
                 Kind::Pick(Box::new([condition, yes, self.field_expr(node, no, 2)]))
             }
+            // Its value is one of the arms', never what they are chosen by.
+            Shape::Switch(subject, body) => {
+                let chosen_by = self.field(node, subject, 0);
+                let subject = self.field_expr(node, subject, 0);
+                let mut arms = self.parts(self.field(node, body, 1).unwrap_or(node));
+                arms.retain(|arm| Some(*arm) != chosen_by);
+                let arms = arms.into_iter().map(|arm| self.expr(arm)).collect();
+                Kind::Seq(vec![subject, Expr { line: line(node), kind: Kind::Any(arms) }])
+            }
             Shape::Assign(..) | Shape::Add(..) | Shape::Declare(..) => {
                 let assign = self.assignment(node, shape);
                 assign.map_or(Kind::Literal, |assign| Kind::Assign(Box::new(assign)))

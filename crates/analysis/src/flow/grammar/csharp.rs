@@ -90,6 +90,7 @@ pub(super) const GRAMMAR: Grammar = Grammar {
         ("while_statement", X::While("condition", "body")),
         ("do_statement", X::While("condition", "body")),
         ("switch_statement", X::Switch("value", "body")),
+        ("switch_expression", X::Switch("", "-")),
         ("switch_section", X::Case("", true)),
         ("constant_pattern", X::Label),
         ("declaration_pattern", X::Skip),

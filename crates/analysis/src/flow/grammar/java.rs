@@ -75,7 +75,7 @@ pub(super) const GRAMMAR: Grammar = Grammar {
         ("catch_formal_parameter", X::Skip),
         ("finally_clause", X::Finally),
         ("return_statement", X::Return),
-        ("yield_statement", X::Leave),
+        ("yield_statement", X::Return),
         ("throw_statement", X::Throw),
         ("break_statement", X::Leave),
         ("continue_statement", X::Leave),

@@ -84,6 +84,7 @@ pub(super) const GRAMMAR: Grammar = Grammar {
         ("for_statement", X::While("condition", "body")),
         ("while_statement", X::While("condition", "body")),
         ("do_statement", X::While("condition", "body")),
+        ("match_expression", X::Switch("condition", "body")),
         ("switch_statement", X::Switch("condition", "body")),
         ("case_statement", X::Case("value", true)),
         ("default_statement", X::Case("", true)),
