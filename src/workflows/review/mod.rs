@@ -19,6 +19,7 @@
 //! | `reader/` | texts read, masked and analysed once for all agents |
 //! | `deps.rs` | what the nodes need from outside |
 //! | `ingest.rs`, `agents/`, `judge.rs`, `publish.rs` | the nodes |
+//! | `gather.rs` | what is told once of many places |
 //! | `anchors.rs` | findings on the lines they quote |
 //! | `moved.rs` | which of them are about code that came from another file |
 //! | `suggestions.rs` | which suggestions may be made |
@@ -35,6 +36,7 @@ mod admit;
 pub mod agents;
 mod anchors;
 mod deps;
+mod gather;
 mod golden;
 mod ingest;
 mod input;

@@ -191,3 +191,25 @@ fn lines_of_one_decision_are_gathered() {
     let told = "of 7 other places: `1.rs:1`, `2.rs:1`, `3.rs:1` and 4 more.";
     assert!(found[0].body.ends_with(told), "{}", found[0].body);
 }
+
+/// P5: what a rule says more than ten times of one file is told of once; what concerns security, each time.
+#[test]
+fn habits_of_a_file_are_gathered() {
+    let shown = |agent: &str, count: u32| {
+        let about = |line| Finding {
+            agent: agent.to_owned(),
+            fingerprint: line.to_string(),
+            source: Source::Rule,
+            ..finding("habit", line, "one")
+        };
+        let found: Vec<Finding> = (1..=count).map(about).collect();
+        let texts = [("a.py".to_owned(), "one\n".repeat(20))].into();
+        select(found, &texts, &Settings::default())
+    };
+    assert_eq!(shown("logic", 10).0.len(), 10);
+    assert_eq!(shown("security", 12).0.len(), 12);
+    let (found, left_out) = shown("logic", 12);
+    assert_eq!((found.len(), left_out.merged), (1, 11));
+    let told = "of 11 other places: `a.py:2`, `a.py:3`, `a.py:4` and 8 more.";
+    assert!(found[0].body.ends_with(told), "{}", found[0].body);
+}
