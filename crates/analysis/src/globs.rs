@@ -6,6 +6,8 @@ pub use globset::GlobSet;
 use globset::{Glob, GlobSetBuilder};
 
 const VENDORED: &[&str] = &[
+    // Of C, Erlang and Elixir.
+    "/deps/*/**",
     "**/node_modules/**",
     "**/vendor/**",
     "**/third_party/**",

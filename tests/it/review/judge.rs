@@ -196,14 +196,14 @@ fn lines_of_one_decision_are_gathered() {
 #[test]
 fn habits_of_a_file_are_gathered() {
     let shown = |agent: &str, count: u32| {
-        let about = |line| Finding {
+        let about = |line: u32| Finding {
             agent: agent.to_owned(),
             fingerprint: line.to_string(),
             source: Source::Rule,
             ..finding("habit", line, "one")
         };
         let found: Vec<Finding> = (1..=count).map(about).collect();
-        let texts = [("a.py".to_owned(), "one\n".repeat(20))].into();
+        let texts = HashMap::from([("a.py".to_owned(), "one\n".repeat(20))]);
         select(found, &texts, &Settings::default())
     };
     assert_eq!(shown("logic", 10).0.len(), 10);
