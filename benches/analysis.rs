@@ -23,11 +23,7 @@ use std::{
 use ast_grep_config::{DeserializeEnv, RuleCore};
 use ast_grep_core::tree_sitter::LanguageExt;
 use verdict::{
-    analysis::{
-        Lang, LineSet, MaskedText, Ruleset, SourceText, examine,
-        rules::{self, BUILT_IN},
-        secrets,
-    },
+    analysis::{Lang, LineSet, MaskedText, Ruleset, SourceText, examine, rules::BUILT_IN, secrets},
     base::Clock,
     checkpoint::{Memory, SqliteStore},
     db::{Sqlite, SqliteOptions},
@@ -62,8 +58,8 @@ fn main() {
 /// The examples of one language, what breaks its rules and what does not, and the rules.
 fn corpus(language: Lang) -> (Vec<String>, Vec<RuleCore>) {
     let (mut examples, mut matchers) = (Vec::new(), Vec::new());
-    for (name, text) in BUILT_IN {
-        let rule = rules::read(name, text).unwrap();
+    for rule in BUILT_IN {
+        let rule = rule.read().unwrap();
         let named = |name: &String| matches!(Lang::named(name), Ok(Some(l)) if l == language);
         if rule.languages.iter().any(named) {
             examples.extend(rule.valid.iter().chain(&rule.invalid).cloned());

@@ -1,11 +1,9 @@
 //! Every target with the inputs that it starts from, and how they are mangled.
 
+use std::{fs, path::Path};
+
 use fastrand::Rng;
-use verdict::analysis::{
-    Lang,
-    flow::model,
-    rules::{self, BUILT_IN},
-};
+use verdict::analysis::{Lang, flow::model, rules::BUILT_IN};
 
 use super::{review, targets};
 
@@ -217,7 +215,8 @@ fn patches() -> Vec<Vec<u8>> {
 
 fn own_rules() -> Vec<Vec<u8>> {
     // Their own names are taken only among the built-in rules, which are not there.
-    BUILT_IN.iter().step_by(9).map(|(_, text)| text.as_bytes().to_vec()).collect()
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/analysis/src/rules"));
+    BUILT_IN.iter().step_by(9).filter_map(|rule| fs::read(folder.join(rule.file)).ok()).collect()
 }
 
 fn review_settings() -> Vec<Vec<u8>> {
@@ -232,8 +231,8 @@ fn review_settings() -> Vec<Vec<u8>> {
 /// The examples of the built-in rules, each with a file name of its language before it.
 fn sources() -> Vec<Vec<u8>> {
     let mut found = Vec::new();
-    for (name, text) in BUILT_IN {
-        let Ok(rule) = rules::read(name, text) else { continue };
+    for rule in BUILT_IN {
+        let Ok(rule) = rule.read() else { continue };
         let languages = rule.languages.iter().filter_map(|l| Lang::named(l).ok().flatten());
         for language in languages {
             let examples = rule.invalid.iter().chain(&rule.valid);

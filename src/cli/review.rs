@@ -8,6 +8,7 @@ use std::{
 };
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use futures_util::future::OptionFuture;
 use serde::Deserialize;
 use serde_json::{
     json,
@@ -124,10 +125,7 @@ pub(super) async fn main(args: &Args, app: &App) -> Result<(), CliError> {
         .failed(error.as_deref())
         .recorded(driven.recorded)
         .fit(args.file().map_or_else(output::width, |_| None))
-        .described(match description {
-            Some(description) => description.await.unwrap_or_default(),
-            None => None,
-        });
+        .described(OptionFuture::from(description).await.and_then(Result::ok).flatten());
     let reading = report.with_code(&app.forges);
     let report = progress::during("reading the code of the findings", reading).await;
     deliver(args, &report)?;

@@ -29,6 +29,8 @@
 //! | `sides/` | what needs both sides of the diff: callers, copies, errors, locks, lock files |
 //! | `globs.rs` | which paths are generated, vendored or tests |
 
+#[cfg(test)]
+mod ascii;
 pub mod changes;
 mod check_info;
 pub mod checks;

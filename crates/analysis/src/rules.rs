@@ -11,8 +11,52 @@ use serde::{Deserialize, de::IgnoredAny};
 
 use super::{Category, Confidence, Lang, Severity, globs};
 
-/// Every built-in rule file: its path in the folder `rules`, and its text. Listed by `build.rs`.
-pub const BUILT_IN: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/built_in.rs"));
+/// Every built-in rule, in the order of their files. Made by `build.rs`.
+pub const BUILT_IN: &[BuiltIn] = include!(concat!(env!("OUT_DIR"), "/built_in.rs"));
+
+/// A rule that comes with verdict. `\w`, `\d` and `\s` mean ASCII in it.
+pub struct BuiltIn {
+    /// Its file in the folder `rules`.
+    pub file: &'static str,
+    /// As [`RuleFile::id`], which the file is named by.
+    pub id: &'static str,
+    /// As [`RuleFile::languages`].
+    pub languages: &'static [&'static str],
+    /// As [`RuleFile::needs`].
+    pub needs: &'static [&'static str],
+    /// Its file without the examples, as JSON.
+    rule: &'static str,
+    /// And they.
+    examples: &'static str,
+}
+
+impl BuiltIn {
+    /// The rule of this name.
+    pub fn named(id: &str) -> Option<&'static Self> {
+        BUILT_IN.iter().find(|rule| rule.id == id)
+    }
+
+    /// All that its file says.
+    ///
+    /// # Errors
+    /// When it is no rule, which a test rules out.
+    pub fn read(&self) -> Result<RuleFile, RuleError> {
+        #[derive(Deserialize)]
+        struct Examples {
+            valid: Vec<String>,
+            invalid: Vec<String>,
+        }
+        let wrong = |e: serde_json::Error| RuleError::new(self.file, "", e.to_string());
+        let Examples { valid, invalid } = serde_json::from_str(self.examples).map_err(wrong)?;
+        let rule = self.to_scan_with().map_err(wrong)?;
+        Ok(RuleFile { valid, invalid, ..rule })
+    }
+
+    /// The rule without its examples.
+    pub(super) fn to_scan_with(&self) -> Result<RuleFile, serde_json::Error> {
+        serde_json::from_str(self.rule)
+    }
+}
 
 /// A rule as its file says it.
 #[derive(Deserialize)]
@@ -150,38 +194,6 @@ pub fn read(name: &str, text: &str) -> Result<RuleFile, RuleError> {
     }
     globs::compile(&file.files).map_err(|cause| wrong(format!("files: {cause}")))?;
     Ok(file)
-}
-
-/// Reads a built-in rule to scan with: without the examples at its end, with which its tests have tried it. `\w`, `\d` and
-/// `\s` mean ASCII in it: made for all of Unicode, its expressions take more than twice as long, much of a short review.
-///
-/// # Errors
-/// When it is not one.
-pub(super) fn read_built_in(name: &str, text: &str) -> Result<RuleFile, RuleError> {
-    let rule = text.split_once("\nvalid:").map_or(text, |(rule, _)| rule);
-    let (mut ascii, mut rest) = (String::with_capacity(rule.len()), rule);
-    while let Some((before, after)) = rest.split_once('\\') {
-        let class = after.chars().next();
-        ascii.push_str(before);
-        ascii.push_str(match class {
-            Some('w') => "[0-9A-Za-z_]",
-            Some('d') => "[0-9]",
-            Some('s') => r"[\t-\r\x20]",
-            // A backslash that is meant, and other classes.
-            Some('\\') => r"\\",
-            _ => "\\",
-        });
-        let taken = matches!(class, Some('w' | 'd' | 's' | '\\'));
-        rest = &after[usize::from(taken)..];
-    }
-    ascii.push_str(rest);
-    parse(name, &ascii)
-}
-
-/// The file of the built-in rule of this name, and its text: such a rule lies by its name.
-pub fn built_in(id: &str) -> Option<(&'static str, &'static str)> {
-    let named = |file: &str| file.rsplit('/').next()?.strip_suffix(".yml").map(|name| name == id);
-    BUILT_IN.iter().copied().find(|(file, _)| named(file) == Some(true))
 }
 
 pub(super) fn parse<'t, T: Deserialize<'t>>(name: &str, text: &'t str) -> Result<T, RuleError> {

@@ -18,7 +18,7 @@ use super::{
     Category, Confidence, Finding, Lang, Lines, RuleError, RuleFile, Severity, SourceText, globs,
     parse::Unparsed,
     rule_cost,
-    rules::{self, BUILT_IN, InTests},
+    rules::{self, BUILT_IN, BuiltIn, InTests},
     scan::{self, Scanned},
 };
 
@@ -73,20 +73,20 @@ pub(super) struct LanguageRules {
 
 /// A rule of one language, compiled when a text first holds what it needs: most texts hold what few rules need.
 struct Rule {
-    /// As [`RuleFile::needs`], known without reading the file.
-    needs: Vec<&'static str>,
+    /// As [`RuleFile::needs`]; empty for what is compiled.
+    needs: &'static [&'static str],
     compile: Box<dyn Fn() -> Option<Compiled> + Send + Sync>,
     compiled: OnceLock<Option<Compiled>>,
 }
 
 impl Rule {
     fn ready(compiled: Compiled) -> Self {
-        Self { needs: Vec::new(), compile: Box::new(|| None), compiled: Some(compiled).into() }
+        Self { needs: &[], compile: Box::new(|| None), compiled: Some(compiled).into() }
     }
 
-    fn built_in(name: &'static str, text: &'static str, language: Lang) -> Self {
-        let compile = move || compile(&rules::read_built_in(name, text).ok()?, language).ok();
-        Self { needs: needs(text), compile: Box::new(compile), compiled: OnceLock::new() }
+    fn built_in(rule: &'static BuiltIn, language: Lang) -> Self {
+        let compile = move || compile(&rule.to_scan_with().ok()?, language).ok();
+        Self { needs: rule.needs, compile: Box::new(compile), compiled: OnceLock::new() }
     }
 
     fn is_needed(&self, text: &str) -> bool {
@@ -119,15 +119,15 @@ impl LanguageRules {
 fn compile_all(rules: &[&Rule]) {
     let missing: Vec<&Rule> =
         rules.iter().filter(|rule| rule.compiled.get().is_none()).copied().collect();
+    if missing.len() < WORTH_A_THREAD {
+        return;
+    }
     let next = AtomicUsize::new(0);
     let work = || {
         while let Some(rule) = missing.get(next.fetch_add(1, Ordering::Relaxed)) {
             rule.get();
         }
     };
-    if missing.len() < WORTH_A_THREAD {
-        return;
-    }
     std::thread::scope(|scope| {
         scope.spawn(work);
         work();
@@ -242,7 +242,7 @@ impl Ruleset {
 
     /// Whether there is a rule of this name.
     pub fn contains(&self, id: &str) -> bool {
-        self.ids.contains(id) || self.built_in && rules::built_in(id).is_some()
+        self.ids.contains(id) || self.built_in && BuiltIn::named(id).is_some()
     }
 }
 
@@ -257,30 +257,11 @@ fn built_in(language: Lang) -> Option<&'static LanguageRules> {
     static SETS: OnceLock<Sets> = OnceLock::new();
     let sets = SETS.get_or_init(|| Lang::all().map(|lang| (lang, OnceLock::new())).collect());
     let (_, set) = sets.iter().find(|(lang, _)| *lang == language)?;
+    let is_it = |name: &&str| matches!(Lang::named(name), Ok(Some(it)) if it == language);
     Some(set.get_or_init(|| {
-        let files = BUILT_IN.iter().filter(|(_, text)| mentions(text, language));
-        LanguageRules {
-            rules: files.map(|(name, text)| Rule::built_in(name, text, language)).collect(),
-        }
+        let rules = BUILT_IN.iter().filter(|rule| rule.languages.iter().any(|name| is_it(&name)));
+        LanguageRules { rules: rules.map(|rule| Rule::built_in(rule, language)).collect() }
     }))
-}
-
-/// What a rule file needs, by its one line and without reading it; nothing where that line is written otherwise.
-fn needs(text: &'static str) -> Vec<&'static str> {
-    let line = text.lines().find_map(|line| line.strip_prefix("needs: [")?.strip_suffix(']'));
-    let items = line.into_iter().flat_map(|line| line.split(", ")).map(str::trim);
-    let plain = |item: &'static str| {
-        let inner = item.strip_prefix('\'')?.strip_suffix('\'')?;
-        (!inner.contains('\'')).then_some(inner)
-    };
-    items.map(plain).collect::<Option<_>>().unwrap_or_default()
-}
-
-/// Whether a rule file says that it is for `language`, by its one line and without reading it.
-fn mentions(text: &str, language: Lang) -> bool {
-    let line = text.lines().find_map(|line| line.strip_prefix("languages: ["));
-    let mut names = line.into_iter().flat_map(|l| l.trim_end_matches(']').split(','));
-    names.any(|name| matches!(Lang::named(name.trim()), Ok(Some(lang)) if lang == language))
 }
 
 /// The rule for one language, and the kinds of node it can match.
@@ -343,42 +324,52 @@ fn chain(error: &dyn std::error::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// What a text must hold is read off the file's one line as its whole reading gives it.
-    #[test]
-    fn needs_are_known_without_reading_the_file() {
-        for (name, text) in BUILT_IN {
-            let known = needs(text);
-            let file = rules::read(name, text).unwrap();
-            assert!(known.is_empty() || known == file.needs, "{name}: {known:?}");
-        }
-    }
-
-    /// Only the examples are left out of a built-in rule that is made to scan with.
-    #[test]
-    fn examples_come_last() {
-        for (name, text) in BUILT_IN {
-            let (whole, read) =
-                (rules::read(name, text).unwrap(), rules::read_built_in(name, text).unwrap());
-            let told = |it: &RuleFile| (it.cwe, it.tests, it.fix.is_some(), it.needs.clone());
-            assert_eq!(told(&read), told(&whole), "{name}");
-            assert!(read.valid.is_empty() && read.invalid.is_empty(), "{name}");
-        }
-    }
+    use crate::ascii::ascii;
 
     /// What `\w` means in a built-in rule, and in a repository's own.
     #[test]
     fn built_in_expressions_are_ascii() {
+        for rule in BUILT_IN {
+            let file = rule.read().unwrap();
+            let all = expressions(&file.matcher.rule).unwrap_or_default();
+            assert!(all.iter().all(|it| ascii(it) == *it), "{}", rule.file);
+        }
         let rule = "id: a\nlanguages: [Python]\ncategory: style\nseverity: low\nconfidence: 0.9\ntitle: t\n\
-                    problem: p\nadvice: a\nrule: { kind: identifier, regex: '^\\w+$' }\nvalid: []\n";
-        let fits = |file: RuleFile, text: &str| {
-            let (rule, _) = compile(&file, Lang::named("Python").unwrap().unwrap()).unwrap();
-            rule.spot(text).is_some()
-        };
-        assert!(fits(rules::read_built_in("a", rule).unwrap(), "size"));
-        assert!(!fits(rules::read_built_in("a", rule).unwrap(), "größe"));
-        let backslash = &rule.replace(r"^\w+$", r"^\\w+$");
-        assert!(!fits(rules::read_built_in("a", backslash).unwrap(), "size"));
-        assert!(fits(rules::read("a", rule).unwrap(), "größe"));
+                    problem: p\nadvice: a\nrule: { kind: identifier, regex: '^\\w+$' }\n";
+        let (rule, _) =
+            compile(&rules::read("a", rule).unwrap(), Lang::named("Python").unwrap().unwrap())
+                .unwrap();
+        assert!(rule.spot("größe").is_some());
+    }
+
+    /// A built-in file has the keys of any rule, and all of what it says is read.
+    #[test]
+    fn built_in_rules_are_read_as_their_files() {
+        for rule in BUILT_IN {
+            let path = format!("{}/src/rules/{}", env!("CARGO_MANIFEST_DIR"), rule.file);
+            let (file, read) = (
+                rules::read(rule.file, &std::fs::read_to_string(path).unwrap()).unwrap(),
+                rule.read().unwrap(),
+            );
+            let told = |it: &RuleFile| {
+                let words =
+                    [&it.languages, &it.files, &it.needs, &it.valid, &it.invalid].map(Vec::clone);
+                let texts = [&it.id, &it.title, &it.problem, &it.advice].map(String::clone);
+                (
+                    words,
+                    texts,
+                    it.category,
+                    it.severity,
+                    it.confidence,
+                    it.tests,
+                    it.cwe,
+                    it.fix.clone(),
+                )
+            };
+            assert_eq!(told(&read), told(&file), "{}", rule.file);
+            let listed = [rule.languages, rule.needs].map(|words| words.join(","));
+            assert_eq!(listed, [file.languages.join(","), file.needs.join(",")]);
+            assert_eq!(rule.id, file.id);
+        }
     }
 }

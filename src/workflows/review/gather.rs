@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::analysis::{Category, Finding, Source};
+use crate::analysis::{Category, Finding, rules::BuiltIn};
 
 /// More places than this of which a rule says the same get one finding, which names others.
 const MAX_PLACES_OF_A_RULE: usize = 3;
@@ -11,7 +11,8 @@ const MAX_PLACES_OF_A_RULE: usize = 3;
 const DECIDED_ONCE: &[(&str, usize)] =
     &[("test-switched-off", MAX_PLACES_OF_A_RULE), ("unexpected-executable", 1)];
 
-/// A rule that speaks of more places in one file has met a habit there.
+/// A built-in rule that speaks of more places in one file has met a habit there. Who writes a rule of their own wants to
+/// hear of each.
 const A_HABIT: usize = 10;
 
 /// Where a rule says the same of many whole files, of many places that one decision is about, or of a habit of one
@@ -20,13 +21,13 @@ pub(super) fn gather(findings: Vec<Finding>) -> Vec<Finding> {
     let most = |rule: &str| DECIDED_ONCE.iter().find(|(of, _)| *of == rule).map(|(_, most)| *most);
     let of_file = |f: &Finding| [f.rule.clone(), f.path.clone()];
     let may_be_habit =
-        |f: &Finding| f.source == Source::Rule && f.agent != Category::Security.word();
+        |f: &Finding| f.agent != Category::Security.word() && BuiltIn::named(&f.rule).is_some();
     let mut habits: HashMap<[String; 2], usize> = HashMap::new();
     for finding in findings.iter().filter(|f| may_be_habit(f)) {
         *habits.entry(of_file(finding)).or_default() += 1;
     }
     habits.retain(|_, places| *places > A_HABIT);
-    let habit = |f: &Finding| may_be_habit(f) && habits.contains_key(&of_file(f));
+    let habit = |f: &Finding| habits.contains_key(&of_file(f));
     let once = |f: &Finding| f.is_whole_file() || most(&f.rule).is_some() || habit(f);
     let said = |f: &Finding| match most(&f.rule) {
         None if habit(f) => of_file(f),

@@ -48,10 +48,10 @@ pub async fn ingest(
     let (mut settings, rules, mut findings) = settings?;
     state.overrides.apply(&mut settings);
     let mut changes = changes?;
-    prepare(&changes);
     let in_names = mask_names(&mut changes);
     findings.extend(in_names.into_iter().filter(|finding| settings.wants(&finding.agent)));
     let mut files = plan_files(changes, &settings)?;
+    prepare(&files);
     let mut tokens = deps.models.as_ref().map(|_| HashMap::new());
     let mut placing = Placing::new(&state.tools, &files);
     findings.extend(read_heads(&reader, &settings, &mut files, (&mut tokens, &mut placing)).await?);
@@ -73,12 +73,11 @@ pub async fn ingest(
     Ok(Ingested { settings, rules, files, findings, tools, plan, models, tool_tasks })
 }
 
-/// Prepares the analysis while the texts are read: of each kind of file one.
-fn prepare(changes: &[FileChange]) {
-    let ending =
-        |file: &FileChange| file.path.rsplit_once('.').map(|(_, ending)| ending.to_owned());
-    let one_of_each: HashMap<_, _> =
-        changes.iter().map(|file| (ending(file), file.path.clone())).collect();
+/// Prepares the analysis while the texts are read: of each kind of file that will be, one.
+fn prepare(files: &[ReviewFile]) {
+    let paths = files.iter().filter(|file| file.read).map(|file| &file.change.path);
+    let ending = |path: &str| path.rsplit_once('.').map(|(_, ending)| ending.to_owned());
+    let one_of_each: HashMap<_, _> = paths.map(|path| (ending(path), path.clone())).collect();
     for path in one_of_each.into_values().take(MAX_PREPARED) {
         tokio::task::spawn_blocking(move || analysis::prepare(&path));
     }

@@ -8,7 +8,7 @@ use crate::{
         Category, CheckInfo, Confidence, RuleError, RuleFile, Ruleset, Severity, TEXT_CHECKS,
         examples,
         flow::{self, FlowRule},
-        rules::{self, BUILT_IN},
+        rules::{BUILT_IN, BuiltIn},
         secrets::{self, KindInfo},
         sides::CHECKS,
     },
@@ -73,8 +73,8 @@ impl RuleBook {
         let fault = |error: RuleError| Fault::permanent(error.to_string());
         let mut set = Ruleset::built_in();
         let mut found = Vec::new();
-        for (file, text) in BUILT_IN {
-            found.push((rules::read(file, text).map_err(fault)?, None));
+        for rule in BUILT_IN {
+            found.push((rule.read().map_err(fault)?, None));
         }
         let mut broken = Vec::new();
         for (path, text) in own {
@@ -141,21 +141,18 @@ fn told(wrong: &examples::Wrong) -> String {
 impl RuleInfo {
     /// The built-in rule of this name.
     pub(super) fn built_in(id: &str) -> Option<Self> {
-        if let Some((file, text)) = rules::built_in(id) {
-            return rules::read(file, text).ok().map(|rule| Self::of_file(&rule, None));
+        if let Some(rule) = BuiltIn::named(id) {
+            return rule.read().ok().map(|rule| Self::of_file(&rule, None));
         }
         Self::without_file().find(|info| info.id == id)
     }
 
-    /// The name of every built-in rule: a rule file lies by it.
+    /// The name of every built-in rule.
     pub(super) fn built_in_ids() -> impl Iterator<Item = String> {
-        let name = |(file, _): &(&str, &str)| {
-            file.rsplit('/').next().unwrap_or(file).trim_end_matches(".yml").to_owned()
-        };
         let checks = CHECKS.iter().chain(TEXT_CHECKS).map(|check| check.id.to_owned());
         let flows = flow::rules().map(|rule| rule.id.to_owned());
         let secrets = KindInfo::all().map(|kind| kind.rule);
-        BUILT_IN.iter().map(name).chain(checks).chain(flows).chain(secrets)
+        BUILT_IN.iter().map(|rule| rule.id.to_owned()).chain(checks).chain(flows).chain(secrets)
     }
 
     /// What is looked for by code: flows, checks, kinds of credential.

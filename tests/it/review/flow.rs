@@ -269,6 +269,8 @@ async fn coverage_says_why() {
     repo.write("cut.txt", "1\n");
     repo.write("b.bin", b"\0")
         .write("node_modules/a.js", "debugger;\n")
+        .write("deps/lib/a.js", "debugger;\n")
+        .write("api/deps/fine.js", "f();\n")
         .write("a.min.js", "debugger;\n")
         .write("a-min.js", "debugger;\n")
         .write("maker-1.2.3.js", "debugger;\n");
@@ -287,10 +289,12 @@ async fn coverage_says_why() {
         [
             "a-min.js Skipped generated",
             "a.min.js Skipped generated",
+            "api/deps/fine.js Done ",
             "b.bin Skipped binary",
             "big.py Skipped too large (1800000 bytes, limit 1048576)",
             "cut.py Done ",
             "cut.txt Skipped only removals",
+            "deps/lib/a.js Skipped vendored",
             "fine.py Done ",
             "gen.go Skipped generated (it says so)",
             "gone.py Skipped deleted",

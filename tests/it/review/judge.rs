@@ -195,20 +195,20 @@ fn lines_of_one_decision_are_gathered() {
 /// P5: what a rule says more than ten times of one file is told of once; what concerns security, each time.
 #[test]
 fn habits_of_a_file_are_gathered() {
-    let shown = |agent: &str, count: u32| {
+    let shown = |rule: &str, agent: &str, count: u32| {
         let about = |line: u32| Finding {
             agent: agent.to_owned(),
             fingerprint: line.to_string(),
-            source: Source::Rule,
-            ..finding("habit", line, "one")
+            ..finding(rule, line, "one")
         };
         let found: Vec<Finding> = (1..=count).map(about).collect();
         let texts = HashMap::from([("a.py".to_owned(), "one\n".repeat(20))]);
         select(found, &texts, &Settings::default())
     };
-    assert_eq!(shown("logic", 10).0.len(), 10);
-    assert_eq!(shown("security", 12).0.len(), 12);
-    let (found, left_out) = shown("logic", 12);
+    assert_eq!(shown("py-is-literal", "logic", 10).0.len(), 10);
+    assert_eq!(shown("py-weak-hash", "security", 12).0.len(), 12);
+    assert_eq!(shown("of-this-repository", "logic", 12).0.len(), 12);
+    let (found, left_out) = shown("py-is-literal", "logic", 12);
     assert_eq!((found.len(), left_out.merged), (1, 11));
     let told = "of 11 other places: `a.py:2`, `a.py:3`, `a.py:4` and 8 more.";
     assert!(found[0].body.ends_with(told), "{}", found[0].body);

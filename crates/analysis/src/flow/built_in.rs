@@ -61,21 +61,19 @@ impl<'t> Run<'_, 't> {
         }
         let Kind::Member(target, _) = &made.call.callee.kind else { return None };
         let values = || made.args.iter().map(|a| a.value.clone()).collect::<Vec<_>>();
-        if let Some((at, value)) = placed(made) {
-            let Known::List(list) = &made.object.known else { return None };
-            let mut list = (**list).clone();
-            list.insert(at.min(list.len()), value.clone());
-            self.store_list(target, list, made);
+        if let Some(list) = placed(made) {
+            self.keep(made, target, Value::list(list));
             return Some(Value::default());
         }
         match made.name {
             "Add" if made.args.len() == 2 && matches!(made.object.known, Known::Map(_)) => {
-                self.put(made)
+                self.put(made, target)
             }
-            "append" | "push" | "add" | "Add" | "Append" | "AppendLine" | "addLast" | "unshift"
-            | "insert" | "extend" | "addAll" | "write" | "WriteString" | "update" | "putAll"
-            | "push_back" | "offer" | "offerLast" | "addElement" | "Enqueue" | "AppendFormat"
-            | "concat!" | "merge!" | "setdefault" => {
+            "append" | "push" | "add" | "Add" | "Append" | "AppendLine" | "addFirst"
+            | "addLast" | "unshift" | "insert" | "extend" | "addAll" | "write" | "WriteString"
+            | "update" | "putAll" | "push_back" | "offer" | "offerFirst" | "offerLast"
+            | "appendleft" | "addElement" | "Enqueue" | "AppendFormat" | "concat!" | "merge!"
+            | "setdefault" => {
                 let plain = matches!(made.name, "add" | "Add" | "update" | "insert" | "write");
                 if plain && !is_container(&made.object) {
                     return None;
@@ -91,15 +89,14 @@ impl<'t> Run<'_, 't> {
             "put" | "putIfAbsent" | "set" | "setAttribute" | "setProperty" | "Set"
                 if made.args.len() > 1 =>
             {
-                self.put(made)
+                self.put(made, target)
             }
-            _ => self.taken_out(made),
+            _ => self.taken_out(made, target),
         }
     }
 
     /// The last argument under a key, which the others are.
-    fn put(&mut self, made: &Made<'_, 't>) -> Option<Value> {
-        let Kind::Member(target, _) = &made.call.callee.kind else { return None };
+    fn put(&mut self, made: &Made<'_, 't>, target: &Expr<'t>) -> Option<Value> {
         let mut args: Vec<Value> = made.args.iter().map(|a| a.value.clone()).collect();
         let value = args.pop()?;
         let index = match args.as_slice() {
@@ -107,15 +104,20 @@ impl<'t> Run<'_, 't> {
             _ => None,
         };
         let key = keys(&args).or(index);
+        if let ("putIfAbsent", Known::Map(map), Some(key)) =
+            (made.name, &made.object.known, key.as_deref())
+            && let Some(there) = map.get(key)
+        {
+            return Some(there.clone());
+        }
         let whole = fold::with_field(&made.object, key.as_deref(), value);
         self.store(target, whole);
         Some(Value::default())
     }
 
-    /// What a list holds from now on.
-    fn store_list(&mut self, target: &Expr<'t>, list: Vec<Value>, made: &Made<'_, 't>) {
-        let path = made.object.path.clone();
-        self.store(target, Value { path, ..Value::list(list) });
+    /// What the receiver holds from now on; it is called as before.
+    fn keep(&mut self, made: &Made<'_, 't>, target: &Expr<'t>, holds: Value) {
+        self.store(target, Value { path: made.object.path.clone(), ..holds });
     }
 
     /// What is read into the last argument: out of the others, the receiver, or a request.
@@ -140,8 +142,7 @@ impl<'t> Run<'_, 't> {
     }
 
     /// Elements, characters, text.
-    fn taken_out(&mut self, made: &Made<'_, 't>) -> Option<Value> {
-        let Kind::Member(target, _) = &made.call.callee.kind else { return None };
+    fn taken_out(&mut self, made: &Made<'_, 't>, target: &Expr<'t>) -> Option<Value> {
         let first = made.args.first().map(|a| &a.value);
         let number = first.is_some_and(|v| matches!(v.known, Known::Int(_)));
         match (made.name, &made.object.known) {
@@ -166,19 +167,17 @@ impl<'t> Run<'_, 't> {
                 list.last().cloned()
             }
             ("clear" | "Clear", Known::List(_)) => {
-                self.store_list(target, Vec::new(), made);
+                self.keep(made, target, Value::list(Vec::new()));
                 Some(Value::default())
             }
             ("clear" | "Clear", Known::Map(_)) => {
-                let path = made.object.path.clone();
-                self.store(target, Value { path, ..Value::map(BTreeMap::new()) });
+                self.keep(made, target, Value::map(BTreeMap::new()));
                 Some(Value::default())
             }
             ("remove" | "Remove" | "delete", Known::Map(map)) => {
                 let mut rest = (**map).clone();
                 let taken = rest.remove(first?.constant()?);
-                let path = made.object.path.clone();
-                self.store(target, Value { path, ..Value::map(rest) });
+                self.keep(made, target, Value::map(rest));
                 Some(taken.unwrap_or_default())
             }
             (
@@ -187,7 +186,7 @@ impl<'t> Run<'_, 't> {
                 Known::List(list),
             ) => {
                 const FRONT: &[&str] =
-                    &["shift", "removeFirst", "poll", "pollFirst", "Dequeue", "popleft"];
+                    &["shift", "remove", "removeFirst", "poll", "pollFirst", "Dequeue", "popleft"];
                 let last = list.len().checked_sub(1)?;
                 let at = match first.map(|v| &v.known) {
                     Some(Known::Int(at)) => usize::try_from(*at).ok()?,
@@ -197,7 +196,7 @@ impl<'t> Run<'_, 't> {
                 };
                 let mut rest = (**list).clone();
                 let taken = (at < rest.len()).then(|| rest.remove(at))?;
-                self.store_list(target, rest, made);
+                self.keep(made, target, Value::list(rest));
                 Some(taken)
             }
             ("format", Known::Text(_)) => {
@@ -277,19 +276,20 @@ impl<'t> Run<'_, 't> {
     }
 }
 
-/// What goes into a list elsewhere than at its end, and where.
-fn placed<'m>(made: &'m Made<'_, '_>) -> Option<(usize, &'m Value)> {
-    if !matches!(made.object.known, Known::List(_)) {
-        return None;
-    }
-    let values: Vec<&Value> = made.args.iter().map(|a| &a.value).collect();
-    match (made.name, values.as_slice()) {
-        ("addFirst" | "offerFirst" | "unshift" | "appendleft", [value]) => Some((0, value)),
+/// A list with a value put elsewhere than at its end.
+fn placed(made: &Made<'_, '_>) -> Option<Vec<Value>> {
+    let Known::List(list) = &made.object.known else { return None };
+    let args: Vec<&Value> = made.args.iter().map(|a| &a.value).collect();
+    let (at, value) = match (made.name, args.as_slice()) {
+        ("addFirst" | "offerFirst" | "unshift" | "appendleft", [value]) => (0, *value),
         ("add" | "insert" | "Insert", [Value { known: Known::Int(at), .. }, value]) => {
-            Some((usize::try_from(*at).ok()?, value))
+            (usize::try_from(*at).ok()?, *value)
         }
-        _ => None,
-    }
+        _ => return None,
+    };
+    let mut list = (**list).clone();
+    list.insert(at.min(list.len()), value.clone());
+    Some(list)
 }
 
 /// Whether something of this name puts text together.

@@ -140,8 +140,6 @@ struct ModelData {
     passes: Vec<String>,
     #[serde(default)]
     formats: Vec<String>,
-    #[serde(default)]
-    examples: Vec<Example>,
 }
 
 /// Which arguments of a sink do harm.
@@ -193,37 +191,44 @@ pub(super) struct Model {
     pub(super) returns: Vec<(String, usize)>,
 }
 
-const HARMS: &str = include_str!("models/harms.yml");
+/// What `build.rs` made of a file in `models`.
+macro_rules! json {
+    ($name:literal) => {
+        include_str!(concat!(env!("OUT_DIR"), "/", $name, ".json"))
+    };
+}
 
-const SHARED: &str = include_str!("models/shared.yml");
+const HARMS: &str = json!("harms");
 
-/// Each language's file.
-const MODELS: &[(&str, &str)] = &[
-    ("Python", include_str!("models/python.yml")),
-    ("JavaScript", include_str!("models/javascript.yml")),
-    ("Java", include_str!("models/java.yml")),
-    ("Go", include_str!("models/go.yml")),
-    ("Php", include_str!("models/php.yml")),
-    ("Ruby", include_str!("models/ruby.yml")),
-    ("CSharp", include_str!("models/csharp.yml")),
+const SHARED: &str = json!("shared");
+
+/// Each language's model, and its examples.
+const MODELS: &[(&str, &str, &str)] = &[
+    ("Python", json!("python"), json!("python.examples")),
+    ("JavaScript", json!("javascript"), json!("javascript.examples")),
+    ("Java", json!("java"), json!("java.examples")),
+    ("Go", json!("go"), json!("go.examples")),
+    ("Php", json!("php"), json!("php.examples")),
+    ("Ruby", json!("ruby"), json!("ruby.examples")),
+    ("CSharp", json!("csharp"), json!("csharp.examples")),
 ];
 
 /// Every kind of harm, its number being its place.
 pub(super) fn harms() -> &'static [Harm] {
     static ALL: OnceLock<Vec<Harm>> = OnceLock::new();
-    ALL.get_or_init(|| serde_saphyr::from_str(HARMS).unwrap_or_default())
+    ALL.get_or_init(|| serde_json::from_str(HARMS).unwrap_or_default())
 }
 
 /// The model of a language.
 pub(super) fn of(language: &str) -> Option<&'static Model> {
     static ALL: [OnceLock<Model>; MODELS.len()] = [const { OnceLock::new() }; MODELS.len()];
-    let at = MODELS.iter().position(|(name, _)| *name == language)?;
-    let (_, text) = MODELS.get(at)?;
+    let at = MODELS.iter().position(|(name, _, _)| *name == language)?;
+    let (_, text, _) = MODELS.get(at)?;
     Some(ALL.get(at)?.get_or_init(|| {
         let mut model = Model::default();
         for text in [SHARED, text] {
             // What is broken finds nothing, which its examples rule out.
-            if let Ok(data) = serde_saphyr::from_str::<ModelData>(text) {
+            if let Ok(data) = serde_json::from_str::<ModelData>(text) {
                 model.add(data);
             }
         }
@@ -236,11 +241,12 @@ pub(super) fn of(language: &str) -> Option<&'static Model> {
 /// # Errors
 /// When a file cannot be read.
 pub fn examples() -> Result<Vec<(&'static str, Vec<Example>)>, String> {
-    serde_saphyr::from_str::<Vec<Harm>>(HARMS).map_err(|e| e.to_string())?;
-    serde_saphyr::from_str::<ModelData>(SHARED).map_err(|e| e.to_string())?;
-    let read = |(name, text): &(&'static str, &str)| {
-        let data = serde_saphyr::from_str::<ModelData>(text);
-        data.map(|data| (*name, data.examples)).map_err(|e| format!("{name}: {e}"))
+    serde_json::from_str::<Vec<Harm>>(HARMS).map_err(|e| e.to_string())?;
+    serde_json::from_str::<ModelData>(SHARED).map_err(|e| e.to_string())?;
+    let read = |(name, text, examples): &(&'static str, &str, &str)| {
+        let wrong = |error| format!("{name}: {error}");
+        serde_json::from_str::<ModelData>(text).map_err(wrong)?;
+        Ok((*name, serde_json::from_str(examples).map_err(wrong)?))
     };
     MODELS.iter().map(read).collect()
 }

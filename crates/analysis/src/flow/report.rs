@@ -19,8 +19,6 @@ const FROM_PARAMETER: u8 = 60;
 const FROM_NEAR: u8 = 40;
 /// What passing through something unknown takes off.
 const VAGUE: u8 = 30;
-/// The same in Java: methods there say by their names when they make a value harmless.
-const VAGUE_IN_JAVA: u8 = 25;
 /// The kind of harm that a check of the value ends for all its uses: the surest of them is reported.
 const ENDED_AT_SOURCE: &str = "path-traversal";
 /// Steps shown of one way.
@@ -150,8 +148,7 @@ fn confidence(
     };
     let mut sure = harm.confidence.get().min(most);
     if hit.vague {
-        let java = source.path.ends_with(".java");
-        sure = sure.saturating_sub(if java { VAGUE_IN_JAVA } else { VAGUE });
+        sure = sure.saturating_sub(VAGUE);
     }
     if hit.weak {
         sure = sure.min(FROM_NEAR);

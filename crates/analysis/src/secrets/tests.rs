@@ -158,6 +158,23 @@ fn the_kinds_are_these() {
     insta::assert_snapshot!(ids.join("\n"));
 }
 
+/// A constant may have a type, its value be made into bytes, and its name go on; what is longer is data.
+#[test]
+fn constants_are_told_in_many_languages() {
+    let value = "kX9mQ2vL7pR4tW8zB3nC";
+    let told = |text: &str, value: &str| mask(text.replace("VALUE", value)).any();
+    for text in [
+        "const SESSION_KEY: &str = \"VALUE\";",
+        "val apiKey: String = \"VALUE\"",
+        "var jwtKey = []byte(\"VALUE\")",
+        "SMTP_PASS = 'VALUE'",
+        "config.secret_key_base = \"VALUE\"",
+    ] {
+        assert!(told(text, value), "{text}");
+        assert!(!told(text, &value.repeat(11)), "{text}");
+    }
+}
+
 /// A secret is told where it first stands in a file, and not again where it is repeated.
 #[test]
 fn a_secret_is_told_once() {

@@ -10,7 +10,7 @@ use crate::{
     analysis::{
         Category, Finding, FlowStep, LineSet, Lines, MaskedText, Ruleset, SourceText, changes,
         examine,
-        rules::built_in,
+        rules::BuiltIn,
         sides::{self, Checked, Pair, cross_file::ChangedSignature},
     },
     forge::{Content, EntryKind, FileChange},
@@ -167,16 +167,15 @@ fn soften_known(
         return;
     }
     let every_line = LineSet::all();
-    let said = |text, touched| {
-        let mut said = examine(rules, SourceText { path: source.path, text, touched }).findings;
-        said.retain(is_sure);
-        said
-    };
+    let said =
+        |text, touched| examine(rules, SourceText { path: source.path, text, touched }).findings;
+    let sure_flow = |it: &Finding| is_sure(it) && !it.flow.is_empty();
     let known = said(base, if all { &every_line } else { &removed });
     let (flows, others): (Vec<_>, Vec<_>) = asked.into_iter().partition(|it| !it.flow.is_empty());
-    let (known_flows, known) = known.into_iter().partition(|it| !it.flow.is_empty());
-    if !flows.is_empty() && !Vec::is_empty(&known_flows) {
-        let now = said(source.text, &every_line);
+    let (known_flows, known): (Vec<_>, Vec<_>) = known.into_iter().partition(sure_flow);
+    if !flows.is_empty() && !known_flows.is_empty() {
+        let mut now = said(source.text, &every_line);
+        now.retain(sure_flow);
         soften_known_flows(flows, (&known_flows, &old), (&now, &new), source.touched);
     }
     soften_known_matches(others, (known, &old), &new, (&removed, source.touched));
@@ -201,7 +200,9 @@ fn soften_known_matches(
 ) {
     let edited = |it: &Finding| removed.first_in(it.start_line, it.end_line).is_some();
     // Who writes a rule of their own wants to hear of each.
-    let habit = |it: &&Finding| is_of_security(it) && !edited(it) && built_in(&it.rule).is_some();
+    let habit = |it: &&Finding| {
+        is_sure(it) && is_of_security(it) && !edited(it) && BuiltIn::named(&it.rule).is_some()
+    };
     let habits: HashSet<String> = known.iter().filter(habit).map(|it| it.rule.clone()).collect();
     for finding in findings {
         let gained = goes_on(new, touched, finding.start_line);
