@@ -29,8 +29,6 @@
 //! | `sides/` | what needs both sides of the diff: callers, copies, errors, locks, lock files |
 //! | `globs.rs` | which paths are generated, vendored or tests |
 
-#[cfg(test)]
-mod ascii;
 pub mod changes;
 mod check_info;
 pub mod checks;

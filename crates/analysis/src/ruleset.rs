@@ -324,15 +324,18 @@ fn chain(error: &dyn std::error::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ascii::ascii;
 
     /// What `\w` means in a built-in rule, and in a repository's own.
     #[test]
     fn built_in_expressions_are_ascii() {
+        let unicode = |expression: &String| {
+            let without = expression.replace(r"\\", "");
+            [r"\w", r"\d", r"\s"].iter().any(|class| without.contains(class))
+        };
         for rule in BUILT_IN {
             let file = rule.read().unwrap();
             let all = expressions(&file.matcher.rule).unwrap_or_default();
-            assert!(all.iter().all(|it| ascii(it) == *it), "{}", rule.file);
+            assert!(!all.iter().any(unicode), "{}", rule.file);
         }
         let rule = "id: a\nlanguages: [Python]\ncategory: style\nseverity: low\nconfidence: 0.9\ntitle: t\n\
                     problem: p\nadvice: a\nrule: { kind: identifier, regex: '^\\w+$' }\n";

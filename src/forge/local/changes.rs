@@ -19,16 +19,39 @@ const MOST_NAMED: usize = 500;
 
 pub(super) async fn changes(git: &Git, target: &Target) -> Result<Vec<FileChange>> {
     // Attributes have no say in the list.
-    let (apart, files) = tokio::join!(git.apart(), listed(git, target, RENAMES, &[]));
-    let git = &apart?;
-    let compared = match files {
-        Ok(files) => compared(git, target, files, &[]).await,
-        Err(error) => Err(error),
+    let list = async {
+        let mut files = listed(git, target, RENAMES, &[]).await?;
+        let large = measure(git, &mut files).await?;
+        if large.is_empty() { Ok(files) } else { Err(Hindrance::Large(files, large)) }
+    };
+    let hunks = async { Ok(patches(&git.apart().await?, target, &[]).await?) };
+    // Most changes have nothing large: their hunks need not wait for the sizes.
+    let compared = match tokio::try_join!(list, hunks) {
+        Ok((files, patches)) => attach(files, &[], patches),
+        Err(Hindrance::Large(files, large)) => {
+            compared(&git.apart().await?, target, (files, large), &[]).await
+        }
+        Err(Hindrance::Failed(error)) => Err(error),
     };
     match compared {
         // Content that is not here stops git altogether; only its own paths shall suffer.
-        Err(error @ GitError::Git { .. }) => around_missing(git, target, error).await,
+        Err(error @ GitError::Git { .. }) => {
+            around_missing(&git.apart().await?, target, error).await
+        }
         other => other,
+    }
+}
+
+/// Why all files cannot be compared at once.
+enum Hindrance {
+    /// These paths have a large side.
+    Large(Vec<FileChange>, Vec<String>),
+    Failed(GitError),
+}
+
+impl From<GitError> for Hindrance {
+    fn from(error: GitError) -> Self {
+        Self::Failed(error)
     }
 }
 
@@ -42,21 +65,25 @@ pub(super) async fn changed_blobs(git: &Git, base: &str, head: &str) -> Result<V
     Ok(sides.filter(has_content).map(|entry| entry.blob).collect())
 }
 
-/// `files`, every path but those that `without` names, with their hunks.
+/// Files of which some are large, every path but those that `without` names, with their hunks.
 async fn compared(
     git: &Git,
     target: &Target,
-    mut files: Vec<FileChange>,
+    (files, large): (Vec<FileChange>, Vec<String>),
     without: &[String],
 ) -> Result<Vec<FileChange>> {
-    let large = measure(git, &mut files).await?;
-    let (sparing, paths) = all_but(git, without.iter().chain(&large));
+    let without = [without, &large].concat();
+    attach(files, &large, patches(git, target, &without).await?)
+}
+
+/// The hunks of every path but those that `without` names.
+async fn patches(git: &Git, target: &Target, without: &[String]) -> Result<Vec<FilePatch>> {
+    let (sparing, paths) = all_but(git, without.iter());
     let patch = ["-p", "-U0", "--full-index", "--no-color", "--diff-algorithm=histogram"];
     let mut parser = PatchParser::default();
     let args = [&diff_tree(), RENAMES, &patch, &ends(target), &strs(&paths)].concat();
     sparing.lines(&args, PatchParser::PREFIX, |line| parser.line(line).map_err(garbled)).await?;
-    attach(&mut files, &large, parser.finish().map_err(garbled)?)?;
-    Ok(files)
+    parser.finish().map_err(garbled)
 }
 
 /// What names every path but these.
@@ -111,8 +138,9 @@ async fn around_missing(git: &Git, target: &Target, error: GitError) -> Result<V
     let mut files: Vec<FileChange> = lacking.into_iter().map(unavailable).collect();
     if !whole.is_empty() {
         let without: Vec<String> = files.iter().map(|f| f.path.clone()).collect();
-        let whole = listed(git, target, RENAMES, &without).await?;
-        files.extend(compared(git, target, whole, &without).await?);
+        let mut whole = listed(git, target, RENAMES, &without).await?;
+        let large = measure(git, &mut whole).await?;
+        files.extend(compared(git, target, (whole, large), &without).await?);
     }
     files.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(files)
@@ -182,9 +210,13 @@ fn kind_of(mode: &str) -> EntryKind {
 
 /// Gives each file but those that are `large` the patch that is its own. A changed type is shown as
 /// a removal followed by an addition.
-fn attach(files: &mut [FileChange], large: &[String], patches: Vec<FilePatch>) -> Result<()> {
+fn attach(
+    mut files: Vec<FileChange>,
+    large: &[String],
+    patches: Vec<FilePatch>,
+) -> Result<Vec<FileChange>> {
     let mut patches = patches.into_iter();
-    for file in files {
+    for file in &mut files {
         if large.contains(&file.path) {
             file.binary = true;
             continue;
@@ -207,7 +239,7 @@ fn attach(files: &mut [FileChange], large: &[String], patches: Vec<FilePatch>) -
         file.hunks = patch.hunks;
     }
     match patches.next() {
-        None => Ok(()),
+        None => Ok(files),
         Some(_) => Err(GitError::Garbled("diff-tree", "more patches than paths".into())),
     }
 }

@@ -31,17 +31,19 @@ pub(super) async fn resolve(
     folder: &Path,
     selection: &Selection,
 ) -> Result<Target> {
-    let repo = repository(options, folder).await?;
-    let finder = Finder { git: Git::new(options, &repo) };
-    let (base, head) = match selection {
-        Selection::Default => finder.default_range().await?,
-        Selection::Range(text) => finder.written(text).await?,
-        Selection::Ends { base, head } => finder.between(base, head, false).await?,
-        Selection::Staged => finder.uncommitted(uncommitted::index(&finder.git).await?).await?,
-        Selection::WorkTree => {
-            finder.uncommitted(uncommitted::work_tree(&finder.git).await?).await?
+    let (repo, ends) = match selection {
+        // The same from any folder of it.
+        Selection::Default | Selection::Range(_) | Selection::Ends { .. } => {
+            let finder = Finder { git: Git::new(options, folder) };
+            tokio::join!(repository(options, folder), finder.ends(selection))
+        }
+        Selection::Staged | Selection::WorkTree => {
+            let repo = repository(options, folder).await?;
+            let ends = Finder { git: Git::new(options, &repo) }.ends(selection).await;
+            (Ok(repo), ends)
         }
     };
+    let (repo, (base, head)) = (repo?, ends?);
     let repo = repo.to_string_lossy().into_owned();
     Ok(Target { forge: KIND.to_owned(), repo, base, head })
 }
@@ -91,22 +93,18 @@ pub(super) async fn description(git: &Git, target: &Target) -> Result<String> {
     let Target { base, head, .. } = target;
     let range = if is_empty_tree(base) { head.clone() } else { format!("{base}..{head}") };
     let count = ["rev-list", "--count", &range];
-    let current = ["rev-parse", "HEAD", "--abbrev-ref", "HEAD"];
-    let (count, current, uncommitted) =
-        tokio::join!(git.ask(&count), git.ask(&current), uncommitted::any(git));
+    let (count, current) = tokio::join!(git.ask(&count), uncommitted::checked_out(git));
     let mut text = match count?.as_deref() {
         Some("1") | None => "1 commit".to_owned(),
         Some(count) => format!("{count} commits"),
     };
-    let current = current?.unwrap_or_default();
-    let Some((_, branch)) = current.split_once('\n').filter(|(id, _)| id == head) else {
+    let Some(current) = current?.filter(|current| current.commit == *head) else {
         return Ok(text);
     };
-    // Without a branch it is called HEAD.
-    if branch != "HEAD" {
+    if let Some(branch) = current.branch {
         text.push_str(&format!(", branch {branch}"));
     }
-    if uncommitted.unwrap_or_default() {
+    if current.changed {
         text.push_str("; what is not committed is left out");
     }
     Ok(text)
@@ -117,6 +115,16 @@ struct Finder {
 }
 
 impl Finder {
+    async fn ends(&self, selection: &Selection) -> Result<(String, String)> {
+        match selection {
+            Selection::Default => self.default_range().await,
+            Selection::Range(text) => self.written(text).await,
+            Selection::Ends { base, head } => self.between(base, head, false).await,
+            Selection::Staged => self.uncommitted(uncommitted::index(&self.git).await?).await,
+            Selection::WorkTree => self.uncommitted(uncommitted::work_tree(&self.git).await?).await,
+        }
+    }
+
     async fn written(&self, text: &str) -> Result<(String, String)> {
         let text = text.trim();
         let end = |rev: &str| if rev.is_empty() { "HEAD".to_owned() } else { rev.to_owned() };

@@ -59,10 +59,30 @@ pub(super) async fn commit(git: &Git, tree: &str, parent: Option<&str>) -> Resul
     Ok(id.trim().to_owned())
 }
 
-/// Whether files that git knows differ from the last commit.
-pub(super) async fn any(git: &Git) -> Result<bool> {
-    let args = ["status", "--porcelain", "--untracked-files=no", "--ignore-submodules"];
-    Ok(!git.output(&args).await?.is_empty())
+/// What is checked out.
+pub(super) struct CheckedOut {
+    pub(super) commit: String,
+    pub(super) branch: Option<String>,
+    /// Whether files that git knows differ from the commit.
+    pub(super) changed: bool,
+}
+
+/// `None` where nothing can be, or there is no commit yet.
+pub(super) async fn checked_out(git: &Git) -> Result<Option<CheckedOut>> {
+    let args = [
+        "status",
+        "--porcelain=v2",
+        "--branch",
+        "--no-ahead-behind",
+        "--untracked-files=no",
+        "--ignore-submodules",
+    ];
+    let Some(said) = git.ask(&args).await? else { return Ok(None) };
+    let of = |head: &str| said.lines().find_map(|line| line.strip_prefix(head));
+    let commit = of("# branch.oid ").filter(|id| *id != "(initial)").map(str::to_owned);
+    let branch = of("# branch.head ").filter(|name| *name != "(detached)").map(str::to_owned);
+    let changed = said.lines().any(|line| !line.starts_with('#'));
+    Ok(commit.map(|commit| CheckedOut { commit, branch, changed }))
 }
 
 async fn one_line(git: &Git, args: &[&str]) -> Result<String> {

@@ -101,8 +101,9 @@ async fn ten_thousand_findings() {
     let repo = Repo::new();
     let files = size(4, 100);
     let base = Import::new(&repo).commit().file("z.py", "");
-    let flood =
-        |n: usize| format!("requests.get(u, verify=False)\nx{n} = yaml.load(y)\n").repeat(3_000);
+    let flood = |n: usize| {
+        format!("c{n}.check_hostname = False\nc{n}.verify_mode = ssl.CERT_NONE\n").repeat(3_000)
+    };
     let all = (0..files).fold(base.commit(), |to, n| to.file(format!("{n:03}.py"), flood(n)));
     all.file("z.py", "import os\n\n\ndef f(x):\n    exec(input())\n").finish();
     let reviewed = reviewed(&repo).await;
