@@ -28,7 +28,7 @@ const ALWAYS: &[S] = &[S::Python, S::JavaScript, S::TypeScript, S::Tsx, S::Go, S
 
 /// With the feature `languages`, besides Dockerfile.
 const FEATURED: &[S] =
-    &[S::Bash, S::C, S::Cpp, S::CSharp, S::Hcl, S::Kotlin, S::Php, S::Ruby, S::Yaml];
+    &[S::Bash, S::C, S::Cpp, S::CSharp, S::Hcl, S::Kotlin, S::Php, S::Ruby, S::Swift, S::Yaml];
 
 impl Lang {
     /// Every language this binary has a grammar for.
@@ -86,6 +86,7 @@ impl Lang {
             Self::Known(S::Ruby) => "a.rb",
             Self::Known(S::Php) => "a.php",
             Self::Known(S::Kotlin) => "A.kt",
+            Self::Known(S::Swift) => "a.swift",
             Self::Known(S::Bash) => "a.sh",
             Self::Known(S::Yaml) => "a.yml",
             Self::Known(S::Hcl) => "a.tf",

@@ -72,8 +72,9 @@ fn what_is_known_of_texts_stays_found() {
         }
     }
     let counted: Vec<(u32, u32)> = counted.into_values().collect();
-    // java, javascript, later, mixed, python, systems, web, each before its second file: of 178, 287, 187, 389, 451, 395, 391, 144,
-    // 374, 235, 431, 203 and 418 flawed lines, and of 94, 204, 104, 273, 239, 179, 215, 88, 272, 131, 314, 101 and 274 harmless ones.
+    // java, javascript, later, mixed, python, swift, systems, web, each before its second file: of 178, 287, 187, 389, 451, 395, 391,
+    // 144, 374, 65, 235, 431, 203 and 418 flawed lines, and of 94, 204, 104, 273, 239, 179, 215, 88, 272, 35, 131, 314, 101 and 274
+    // harmless ones.
     // More found, and less reported, is to be written here.
     assert_eq!(
         counted,
@@ -83,10 +84,11 @@ fn what_is_known_of_texts_stays_found() {
             (175, 2),
             (365, 4),
             (365, 2),
-            (308, 2),
+            (309, 2),
             (270, 3),
             (140, 2),
             (360, 3),
+            (43, 1),
             (210, 1),
             (399, 0),
             (187, 0),

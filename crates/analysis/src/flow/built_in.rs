@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    call::Made,
+    call::{Made, Passed},
     clean, fold,
     form::{Expr, Kind},
     model::Reach,
@@ -61,6 +61,17 @@ impl<'t> Run<'_, 't> {
         }
         let Kind::Member(target, _) = &made.call.callee.kind else { return None };
         let values = || made.args.iter().map(|a| a.value.clone()).collect::<Vec<_>>();
+        if let "String.join" | "String.Join" | "string.Join" = made.path.as_str() {
+            let (between, parts) = made.args.split_first()?;
+            let list = match parts {
+                [Passed { value: list @ Value { known: Known::List(_), .. }, .. }] => list.clone(),
+                parts => Value::list(parts.iter().map(|a| a.value.clone()).collect()),
+            };
+            return Some(joined(&list, &between.value));
+        }
+        if let Some(value) = self.of_object(made, target) {
+            return Some(value);
+        }
         if let Some(list) = placed(made) {
             self.keep(made, target, Value::list(list));
             return Some(Value::default());
@@ -299,7 +310,7 @@ fn is_builder(path: Option<&str>) -> bool {
 }
 
 /// Whether a value is certainly a container, or text being put together.
-fn is_container(value: &Value) -> bool {
+pub(super) fn is_container(value: &Value) -> bool {
     let known = matches!(value.known, Known::List(_) | Known::Map(_) | Known::Text(_));
     let path = value.path.as_deref();
     let made = path.is_some_and(|p| p.ends_with("Set") || p.ends_with("set()"));

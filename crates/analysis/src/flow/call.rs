@@ -98,7 +98,7 @@ impl<'t> Run<'_, 't> {
             };
             args.push(Passed { name: arg.name, value });
         }
-        let seed = object.any_element().bare();
+        let seed = self.seed(call, object);
         for at in closures {
             self.function(at, Some(&seed));
         }
@@ -171,7 +171,7 @@ impl<'t> Run<'_, 't> {
             all => all,
         };
         let Some((template, rest)) = values.split_first() else { return Value::default() };
-        if self.language == "CSharp" {
+        if self.language == "CSharp" || made.path == "MessageFormat.format" {
             return fold::braces(template, rest, &[]);
         }
         fold::formatted(template, rest)

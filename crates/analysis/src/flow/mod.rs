@@ -32,6 +32,7 @@ mod lower_expr;
 mod lower_fn;
 pub mod model;
 mod names;
+mod objects;
 mod report;
 mod run;
 mod shape;

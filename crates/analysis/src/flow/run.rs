@@ -55,6 +55,8 @@ pub(super) struct Hit {
 pub(super) struct Summary {
     pub(super) gives: Value,
     pub(super) hits: Vec<Hit>,
+    /// What it puts into containers that it is passed, by the number of the parameter.
+    pub(super) fills: Vec<(usize, Value)>,
 }
 
 #[derive(Debug, Default)]

@@ -159,11 +159,12 @@ impl<'t> Run<'_, 't> {
         }
         self.block(&function.body);
         let gives = self.frames.pop().and_then(|f| f.gives).unwrap_or_default();
+        let fills = self.fills(at, function);
         self.env.pop();
         let own = |hit: &&Hit| matches!(hit.origin, Origin::Param(of, _) if of == at);
         let hits = self.hits.get(from..).unwrap_or_default();
         let hits = hits.iter().filter(own).take(MAX_HITS).cloned().collect();
-        Summary { gives, hits }
+        Summary { gives, hits, fills }
     }
 
     /// What a parameter is when nobody knows the caller.
@@ -183,7 +184,9 @@ impl<'t> Run<'_, 't> {
             _ if ty.is_empty() => name,
             _ => ty,
         });
-        if let Some(seed) = seed {
+        // What is passed beside values of a request are services, by their type.
+        let typed = self.language == "CSharp" && param.ty.is_some();
+        if let Some(seed) = seed.filter(|_| !typed || is_data(name, param.ty, self.language)) {
             value.take(seed);
         }
         let numbered = ["int", "float", "uuid"].map(|kind| format!("<{kind}:{name}>"));
@@ -244,25 +247,15 @@ impl<'t> Run<'_, 't> {
             }
             self.passed_on(hit, at, made);
         }
-        let vouched = clean::is_vouched_for(&made.name.to_ascii_lowercase());
-        let mut gives = Value { path: summary.gives.path.clone(), ..Value::default() };
-        for taint in summary.gives.taints() {
-            match taint.origin {
-                Origin::Param(of, number) if of == at => {
-                    let mut value = self.argument(at, number, made).bare();
-                    value.each(|t| {
-                        t.step(made.line, &format!("through `{}`", made.path));
-                        t.clean |= taint.clean;
-                        t.weak |= taint.weak || vouched;
-                        t.vague |= taint.vague;
-                        t.composed |= taint.composed;
-                        t.clean != u32::MAX
-                    });
-                    gives.take(&value);
-                }
-                _ => gives.add(taint.clone()),
+        for (number, value) in &summary.fills {
+            let target = made.call.args.get(self.position(at, *number)).map(|arg| &arg.value);
+            if let Some(target) = target.filter(|target| target.place().is_some()) {
+                let filled = self.seen_from(at, made, value);
+                let whole = self.grown(&self.argument(at, *number, made), &[filled]);
+                self.store(target, whole);
             }
         }
+        let mut gives = self.seen_from(at, made, &summary.gives);
         if made.args.is_empty() && made.name.starts_with("get") && made.object.is_tainted() {
             gives.take(&made.object);
         }
@@ -274,6 +267,30 @@ impl<'t> Run<'_, 't> {
             known => known.clone(),
         };
         gives
+    }
+
+    /// The origins of a value inside a called function, seen from the call.
+    fn seen_from(&self, at: usize, made: &Made<'_, 't>, inside: &Value) -> Value {
+        let vouched = clean::is_vouched_for(&made.name.to_ascii_lowercase());
+        let mut seen = Value { path: inside.path.clone(), ..Value::default() };
+        for taint in inside.taints() {
+            match taint.origin {
+                Origin::Param(of, number) if of == at => {
+                    let mut value = self.argument(at, number, made).bare();
+                    value.each(|t| {
+                        t.step(made.line, &format!("through `{}`", made.path));
+                        t.clean |= taint.clean;
+                        t.weak |= taint.weak || vouched;
+                        t.vague |= taint.vague;
+                        t.composed |= taint.composed;
+                        t.clean != u32::MAX
+                    });
+                    seen.take(&value);
+                }
+                _ => seen.add(taint.clone()),
+            }
+        }
+        seen
     }
 
     /// A hit inside a called function, seen from the call.
@@ -313,10 +330,15 @@ impl<'t> Run<'_, 't> {
         if let Some(named) = made.args.iter().find(|a| a.name.is_some() && a.name == name) {
             return named.value.clone();
         }
-        let bound = function.params.first().and_then(|p| p.target.name());
-        let shift = usize::from(matches!(bound, Some("self" | "cls")));
-        let found = number.checked_sub(shift).and_then(|n| made.args.get(n));
+        let found = made.args.get(self.position(at, number));
         found.filter(|a| a.name.is_none()).map(|a| a.value.clone()).unwrap_or_default()
+    }
+
+    /// Which argument a parameter is; none for the receiver.
+    fn position(&self, at: usize, number: usize) -> usize {
+        let first = self.unit.functions.get(at).and_then(|function| function.params.first());
+        let bound = first.and_then(|param| param.target.name());
+        number.wrapping_sub(usize::from(matches!(bound, Some("self" | "cls"))))
     }
 
     /// Keeps a hit, unless it is known or there are too many.
