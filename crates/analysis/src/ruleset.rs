@@ -259,7 +259,7 @@ fn built_in(language: Lang) -> Option<&'static LanguageRules> {
     let (_, set) = sets.iter().find(|(lang, _)| *lang == language)?;
     let is_it = |name: &&str| matches!(Lang::named(name), Ok(Some(it)) if it == language);
     Some(set.get_or_init(|| {
-        let rules = BUILT_IN.iter().filter(|rule| rule.languages.iter().any(|name| is_it(&name)));
+        let rules = BUILT_IN.iter().filter(|rule| rule.languages.iter().any(&is_it));
         LanguageRules { rules: rules.map(|rule| Rule::built_in(rule, language)).collect() }
     }))
 }
