@@ -72,7 +72,7 @@ impl<'t> Run<'_, 't> {
         if let Some(value) = self.of_object(made, target) {
             return Some(value);
         }
-        if let Some(list) = placed(made) {
+        if let Some(list) = inserted(made) {
             self.keep(made, target, Value::list(list));
             return Some(Value::default());
         }
@@ -288,7 +288,7 @@ impl<'t> Run<'_, 't> {
 }
 
 /// A list with a value put elsewhere than at its end.
-fn placed(made: &Made<'_, '_>) -> Option<Vec<Value>> {
+fn inserted(made: &Made<'_, '_>) -> Option<Vec<Value>> {
     let Known::List(list) = &made.object.known else { return None };
     let args: Vec<&Value> = made.args.iter().map(|a| &a.value).collect();
     let (at, value) = match (made.name, args.as_slice()) {
