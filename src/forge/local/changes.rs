@@ -1,6 +1,8 @@
 //! Every changed path of a range with its hunks: one `diff-tree` for the paths, read by NUL, and
 //! one for the hunks, read line by line in constant memory and matched by order and object id.
 
+use std::collections::HashSet;
+
 use super::{
     batch,
     error::{GitError, Result},
@@ -283,6 +285,11 @@ pub(super) fn listed_files(listing: &[u8]) -> Vec<(String, String)> {
         Some((lossy(&record[tab + 1..]), listed_blob(record)?))
     };
     listing.split(|b| *b == 0).filter_map(file).collect()
+}
+
+/// The names that `ls-tree -z --name-only` lists.
+pub(super) fn names(listing: &[u8]) -> HashSet<String> {
+    listing.split(|b| *b == 0).filter(|name| !name.is_empty()).map(lossy).collect()
 }
 
 /// A path as text. Bytes that are no UTF-8 are written out, so that two paths stay two.

@@ -133,10 +133,24 @@ impl Git {
     /// The same repository without its work tree and index, so that no attributes checked out or
     /// staged there are listened to. (Newer versions of git have a flag for that.)
     pub(super) async fn apart(&self) -> Result<Self> {
-        let asked = ["rev-parse", "--path-format=absolute", "--git-common-dir"];
-        let folder = self.output(&asked).await?;
-        let folder = String::from_utf8_lossy(&folder).trim_end_matches('\n').into();
+        let folder = match self.plain_folder() {
+            Some(folder) => folder,
+            None => {
+                let asked = ["rev-parse", "--path-format=absolute", "--git-common-dir"];
+                let folder = self.output(&asked).await?;
+                String::from_utf8_lossy(&folder).trim_end_matches('\n').into()
+            }
+        };
         Ok(Self { apart: Some(folder), ..self.clone() })
+    }
+
+    /// The folder `.git` of a repository that shares it with no other work tree; git need not be asked.
+    fn plain_folder(&self) -> Option<PathBuf> {
+        let folder = self.repo.join(".git");
+        let is_whole = folder.join("HEAD").is_file()
+            && folder.join("objects").is_dir()
+            && folder.join("refs").is_dir();
+        (is_whole && !folder.join("commondir").exists()).then_some(folder)
     }
 
     /// Runs `args` and answers what it wrote; not for answers that hold content.

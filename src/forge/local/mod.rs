@@ -32,6 +32,7 @@ use std::{
 };
 
 use async_trait::async_trait;
+use tokio::sync::OnceCell;
 
 pub use self::{
     error::{GitError, Result},
@@ -172,7 +173,7 @@ impl Forge for LocalGit {
         // Files may have changed since it was resolved.
         self.check_allowed(target).await?;
         let git = Git::new(&self.options, Path::new(&target.repo));
-        Ok(Arc::new(LocalChange { git, target: target.clone() }))
+        Ok(Arc::new(LocalChange { git, target: target.clone(), top: OnceCell::new() }))
     }
 }
 
@@ -187,9 +188,22 @@ impl Publisher for LocalGit {
 struct LocalChange {
     git: Git,
     target: Target,
+    /// What lies at the top of the base side.
+    top: OnceCell<HashSet<String>>,
 }
 
 impl LocalChange {
+    /// Whether the base side has what `path` begins with. Most repositories have no settings, and
+    /// none of them is asked for twice.
+    async fn may_have(&self, path: &str) -> Result<bool> {
+        let names = async {
+            let args = ["ls-tree", "-z", "--name-only", "--full-tree", &self.target.base];
+            Ok(changes::names(&self.git.output(&args).await?))
+        };
+        let top = self.top.get_or_try_init(|| names).await?;
+        Ok(path.split('/').next().is_some_and(|first| top.contains(first)))
+    }
+
     /// What `ls-tree -z` lists of these paths on the base side.
     async fn base_listing(&self, paths: &[&str]) -> Result<Vec<u8>> {
         let args = ["ls-tree", "-z", "--full-tree", &self.target.base, "--"];
@@ -222,6 +236,9 @@ impl Change for LocalChange {
     }
 
     async fn base_file(&self, path: &str, limit: u64) -> base::Result<Option<Content>> {
+        if !self.may_have(path).await? {
+            return Ok(None);
+        }
         let listing = self.base_listing(&[path]).await?;
         let Some(blob) = changes::listed_blob(&listing) else { return Ok(None) };
         let mut found = batch::contents(&self.git, &[blob], limit).await?;
@@ -229,6 +246,9 @@ impl Change for LocalChange {
     }
 
     async fn base_folder(&self, folder: &str, limit: u64) -> base::Result<Vec<(String, Content)>> {
+        if !self.may_have(folder).await? {
+            return Ok(Vec::new());
+        }
         let folder = format!("{}/", folder.trim_end_matches('/'));
         let listing = self.base_listing(&[&folder]).await?;
         let (paths, blobs): (Vec<String>, Vec<String>) =

@@ -148,8 +148,15 @@ impl Finder {
     }
 
     async fn between(&self, base: &str, head: &str, strict: bool) -> Result<(String, String)> {
-        let (ids, start) = tokio::join!(self.both(base, head), self.merge_base(base, head));
-        let (base_id, head_id) = ids?;
+        let (base_id, head_id, start) = match self.at_once(base, head).await? {
+            Some((base, head, start)) => (Some(base), Some(head), Ok(Some(start))),
+            None => {
+                let ids = self.both(base, head);
+                let (ids, start) = tokio::join!(ids, self.merge_base(base, head));
+                let (base_id, head_id) = ids?;
+                (base_id, head_id, start)
+            }
+        };
         let head_id = self.known(head, head_id).await?;
         let base_id = if is_empty_tree(base) { Some(base.to_owned()) } else { base_id };
         let base_id = self.known(base, base_id).await?;
@@ -209,6 +216,23 @@ impl Finder {
             return Err(GitError::Shallow(format!("the parent of {commit} is not here")));
         }
         Ok(self.empty_tree(commit))
+    }
+
+    /// Both commits and their merge base, in one turn. `None` when git has no such answer: then it is
+    /// asked for each, and says which is lacking.
+    async fn at_once(&self, base: &str, head: &str) -> Result<Option<(String, String, String)>> {
+        if base.starts_with('-') {
+            return Ok(None);
+        }
+        let both = format!("{base}^{{commit}}...{head}^{{commit}}");
+        let Some(said) = self.git.ask(&["rev-parse", &both]).await? else { return Ok(None) };
+        let ids: Vec<&str> = said.lines().take(3).collect();
+        Ok(match ids[..] {
+            [head, base, start] => start
+                .strip_prefix('^')
+                .map(|start| (base.to_owned(), head.to_owned(), start.to_owned())),
+            _ => None,
+        })
     }
 
     async fn merge_base(&self, a: &str, b: &str) -> Result<Option<String>> {
