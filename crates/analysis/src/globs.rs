@@ -37,6 +37,7 @@ const VENDORED: &[&str] = &[
     "**/{jquery,bootstrap}-*.js",
     // A library with its version in its name.
     "**/*[.-][0-9]*.[0-9]*.[0-9]*.js",
+    "**/{gems,packages,deps,libs,tools}/**/*-[0-9]*.[0-9]*.[0-9]*/**",
     "**/{pear,PEAR}/**",
     "**/{adodb,ckeditor,fckeditor,tiny_mce,tinymce,TinyMce,xinha,yui}*/**",
     "**/{JsLibraries,jslibs}/**",
@@ -124,6 +125,7 @@ const TESTS: &[&str] = &[
     "**/t/*.{crt,key,pem}",
     "**/*-examples/**",
     "**/sample.*",
+    "**/*[dD]ockerfile.{dev,devcontainer,test,tests}",
     "**/{.dev,dev_env,dev-env,devenv,.devcontainer,ci-config}/**",
     "**/samples/**",
     "**/sample/**",

@@ -66,6 +66,10 @@ async fn tests_switched_off_need_a_reason() {
         found(&repo.review("HEAD^!").await),
         ["test-switched-off tests/a.test.js:1-1", "test-switched-off tests/test_a.py:1-1"]
     );
+    repo.write("BTest.java", "@Test\n@Ignore\nvoid b() {}\n").commit("base");
+    repo.write("BTest.java", "@Test\n@Disabled\nvoid b() {}\n")
+        .commit("in another framework's word");
+    assert_eq!(found(&repo.review("HEAD^!").await), [""; 0]);
 }
 
 /// What only moved within the file, or was indented or quoted otherwise, is no news; what was added to it is.
@@ -87,8 +91,8 @@ async fn moved_lines_are_no_news() {
     assert_eq!(found(&repo.review("HEAD^!").await).len(), 1);
 }
 
-/// What a file does on purpose is no news where it does so once more: a rule of security spoke of it before. A rule of
-/// the repository's own counts each time.
+/// What a file does on purpose is no news where it does so once more: a rule of security or style spoke of it before. A
+/// rule of the repository's own counts each time.
 #[tokio::test]
 async fn habits_of_a_file_are_no_news() {
     let repo = Repo::new();
@@ -100,6 +104,12 @@ async fn habits_of_a_file_are_no_news() {
     repo.write(".verdict/rules/no-g.yml", own).write("a.py", &first).commit("base");
     repo.write("a.py", format!("{first}\n{}\ng(2)\n", get("b"))).commit("as before");
     assert_eq!(found(&repo.review("HEAD^!").await), ["no-g a.py:11-11"]);
+    repo.write("c.py", "a = b == None\n").commit("a style");
+    repo.write("c.py", "a = b == None\n\n\nc = d == None\n").commit("as before");
+    assert_eq!(found(&repo.review("HEAD^!").await), [""; 0]);
+    repo.write("d.py", "a = b is 'x'\n").commit("a slip");
+    repo.write("d.py", "a = b is 'x'\n\n\nc = d is 'x'\n").commit("and another");
+    assert_eq!(found(&repo.review("HEAD^!").await), ["py-is-literal d.py:4-4"]);
     repo.write("b.py", format!("import requests\n\n{}", get("b"))).commit("elsewhere");
     assert!(found(&repo.review("HEAD^!").await).iter().any(|it| it.contains(" b.py:4-4")));
 }

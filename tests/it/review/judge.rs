@@ -192,12 +192,14 @@ fn lines_of_one_decision_are_gathered() {
     assert!(found[0].body.ends_with(told), "{}", found[0].body);
 }
 
-/// P5: what a rule says more than ten times of one file is told of once; what concerns security, each time.
+/// P5: what a rule says of more than five places in one file is told of once; what concerns security and is
+/// more than slight, each time.
 #[test]
 fn habits_of_a_file_are_gathered() {
-    let shown = |rule: &str, agent: &str, count: u32| {
+    let shown_at = |severity, rule: &str, agent: &str, count: u32| {
         let about = |line: u32| Finding {
             agent: agent.to_owned(),
+            severity,
             fingerprint: line.to_string(),
             ..finding(rule, line, "one")
         };
@@ -205,11 +207,13 @@ fn habits_of_a_file_are_gathered() {
         let texts = HashMap::from([("a.py".to_owned(), "one\n".repeat(20))]);
         select(found, &texts, &Settings::default())
     };
-    assert_eq!(shown("py-is-literal", "logic", 10).0.len(), 10);
+    let shown = |rule: &str, agent: &str, count| shown_at(Severity::Medium, rule, agent, count);
+    assert_eq!(shown("py-is-literal", "logic", 5).0.len(), 5);
     assert_eq!(shown("py-weak-hash", "security", 12).0.len(), 12);
+    assert_eq!(shown_at(Severity::Low, "py-weak-hash", "security", 12).0.len(), 1);
     assert_eq!(shown("of-this-repository", "logic", 12).0.len(), 12);
-    let (found, left_out) = shown("py-is-literal", "logic", 12);
-    assert_eq!((found.len(), left_out.merged), (1, 11));
-    let told = "of 11 other places: `a.py:2`, `a.py:3`, `a.py:4` and 8 more.";
+    let (found, left_out) = shown("py-is-literal", "logic", 6);
+    assert_eq!((found.len(), left_out.merged), (1, 5));
+    let told = "of 5 other places: `a.py:2`, `a.py:3`, `a.py:4` and 2 more.";
     assert!(found[0].body.ends_with(told), "{}", found[0].body);
 }

@@ -3,7 +3,7 @@
 //!
 //! Google API keys: those of firebase-android-sdk, firebase's quickstart-android and Google Maps'
 //! android-samples. The rest: Stripe's test keys, GitHub's token of its announcement, the storage and
-//! Cosmos DB emulators' keys, jwt.io's tokens, the passwords of NuGet's documentation. To add one: the first eight bytes of its SHA-256.
+//! Cosmos DB emulators' keys, jwt.io's tokens, the passwords of NuGet's documentation, the key of S3 that documentations copy. To add one: the first eight bytes of its SHA-256.
 
 use sha2::{Digest, Sha256};
 
@@ -26,6 +26,7 @@ const DIGESTS: &[u64] = &[
     0x7e8d_e44e_a9ec_f6d5,
     0x7f75_367e_7881_2551,
     0x8731_261c_b72d_8626,
+    0x95cb_ff46_4ccf_b324,
     0x976b_57ee_8acd_fcf4,
     0xa070_2bc9_1d69_9f60,
     0xa19f_89ab_3555_eac1,

@@ -93,8 +93,18 @@ fn unchecked(
     if !is_assigned(body, here) {
         return None;
     }
-    let next = body.iter().enumerate().skip(here + 1).find(|(_, t)| t.text == name);
-    next.is_none_or(|(at, _)| is_assigned(body, at)).then_some(now)
+    let mut last = here;
+    // What another branch assigns leaves this value alone.
+    let next = (here + 1..body.len()).filter(|at| body[*at].text == name).find(|at| {
+        let other = is_assigned(body, *at) && body[last..*at].iter().any(is_branch);
+        last = *at;
+        !other
+    });
+    next.is_none_or(|at| is_assigned(body, at)).then_some(now)
+}
+
+fn is_branch(token: &Token<'_>) -> bool {
+    matches!(token.text, "case" | "default" | "else")
 }
 
 /// Whether the name at `at` is on the left of an assignment statement.

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use semver::{Version, VersionReq};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
@@ -75,7 +76,31 @@ pub(super) fn npm(texts: Texts<'_>) -> Option<Comparison> {
     let comparison = package(texts.manifest)?.comparison();
     let mut lock: Lock = serde_json::from_str(texts.lock).ok()?;
     let own: Package = serde_json::from_value(lock.packages.remove(texts.member)?).ok()?;
-    Some(Comparison { locked: own.locked(), ..comparison })
+    let mut locked = own.locked();
+    // Another requirement is none to npm while the version that it locked fits.
+    for (name, wanted) in &comparison.required {
+        let places =
+            [format!("{}/node_modules/{name}", texts.member), format!("node_modules/{name}")];
+        let package = places.iter().find_map(|place| lock.packages.get(place));
+        let version = package.and_then(|package| package["version"].as_str());
+        let Some(version) = version.and_then(|version| Version::parse(version).ok()) else {
+            continue;
+        };
+        let fitting =
+            wanted.iter().filter(|spec| spec.as_ref().is_some_and(|it| fits(it, &version)));
+        if let Some(all) = locked.get_mut(name) {
+            all.extend(fitting.cloned());
+        }
+    }
+    Some(Comparison { locked, ..comparison })
+}
+
+/// Whether a version is one that npm takes for `spec`, as far as it is written as Cargo would read it.
+fn fits(spec: &str, version: &Version) -> bool {
+    match Version::parse(spec) {
+        Ok(only) => only == *version,
+        Err(_) => VersionReq::parse(spec).is_ok_and(|wanted| wanted.matches(version)),
+    }
 }
 
 /// The sections of a YAML text under some of its top-level keys, so that not all of it is parsed.

@@ -19,6 +19,9 @@ use crate::{
 /// How many findings of one rule are kept of one chunk.
 const MAX_FINDINGS_PER_RULE: usize = 500;
 
+/// The rule about tests that are not run; each framework has a word of its own for it.
+const SWITCHED_OFF: &str = "test-switched-off";
+
 /// How far above its new lines a call may have begun.
 const MOST_LINES_OF_A_CALL: usize = 20;
 
@@ -160,7 +163,7 @@ fn soften_known(
     let removed: LineSet = file.removed().collect();
     let (old, new) = (Lines::new(base), Lines::new(source.text));
     let everywhere =
-        |it: &Finding| is_of_security(it) || goes_on(&new, source.touched, it.start_line);
+        |it: &Finding| may_be_meant(it) || goes_on(&new, source.touched, it.start_line);
     let asked: Vec<&mut Finding> = findings.iter_mut().filter(|it| is_sure(it)).collect();
     let all = asked.iter().any(|it| everywhere(it));
     if file.base.kind == EntryKind::Absent || asked.is_empty() || !all && removed.is_empty() {
@@ -186,12 +189,14 @@ fn is_sure(finding: &Finding) -> bool {
     !finding.is_whole_file() && finding.confidence > Finding::SOFTENED
 }
 
-fn is_of_security(finding: &Finding) -> bool {
-    finding.agent == Category::Security.word()
+/// Whether a file that does this elsewhere may do it on purpose: nobody means a slip of logic, and what is left of
+/// debugging counts each time.
+fn may_be_meant(finding: &Finding) -> bool {
+    [Category::Security, Category::Style].iter().any(|agent| finding.agent == agent.word())
 }
 
 /// Those of which the same rule said the same of removed lines much like theirs, or of a call that only gained lines. And
-/// those of security of which the file has others still: it does so on purpose.
+/// those of which the file has others still, on purpose.
 fn soften_known_matches(
     findings: Vec<&mut Finding>,
     (mut known, old): (Vec<Finding>, &Lines<'_>),
@@ -201,7 +206,7 @@ fn soften_known_matches(
     let edited = |it: &Finding| removed.first_in(it.start_line, it.end_line).is_some();
     // Who writes a rule of their own wants to hear of each.
     let habit = |it: &&Finding| {
-        is_sure(it) && is_of_security(it) && !edited(it) && BuiltIn::named(&it.rule).is_some()
+        is_sure(it) && may_be_meant(it) && !edited(it) && BuiltIn::named(&it.rule).is_some()
     };
     let habits: HashSet<String> = known.iter().filter(habit).map(|it| it.rule.clone()).collect();
     for finding in findings {
@@ -213,7 +218,10 @@ fn soften_known_matches(
         };
         let same = known.iter().position(|it| {
             it.rule == finding.rule
-                && (begins(it) || edited(it) && alike(&words_of(it, old), &words_of(finding, new)))
+                && (begins(it)
+                    || edited(it)
+                        && (it.rule == SWITCHED_OFF
+                            || alike(&words_of(it, old), &words_of(finding, new))))
         });
         same.map(|at| known.swap_remove(at));
         if same.is_some() || habits.contains(&finding.rule) {

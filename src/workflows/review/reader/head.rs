@@ -64,7 +64,23 @@ pub(super) fn unreadable(path: &str, text: &str, limits: &Limits) -> Option<Stri
     if is_minified(path, text) {
         return Some("minified (most of it is on long lines)".into());
     }
+    if is_library(path, text) {
+        return Some("vendored (a library's notice is at its top)".into());
+    }
     globs::says_generated(text).then(|| "generated (it says so)".into())
+}
+
+/// Whether a script among what a site serves begins with the notice that minifiers keep, which libraries carry with
+/// their name, their licence and where they come from.
+fn is_library(path: &str, text: &str) -> bool {
+    const SERVED: [&str; 6] = ["public", "static", "assets", "webapp", "wwwroot", "www"];
+    let served = || path.split('/').any(|folder| SERVED.contains(&folder));
+    let Some(notice) = text.trim_start().strip_prefix("/*!").filter(|_| path.ends_with(".js"))
+    else {
+        return false;
+    };
+    let notice = notice.split("*/").next().unwrap_or_default();
+    served() && notice.contains("://") && notice.to_ascii_lowercase().contains("licen")
 }
 
 /// Whether a script or a style sheet has more than half of its text on lines that nobody writes by hand.

@@ -81,6 +81,30 @@ fn an_error_nobody_looks_at() {
         ),
     ]);
     is_silent(&[
+        // Each branch sets it, and it is checked after them.
+        (
+            "branches.go",
+            r#"
+ func load(path string, old bool) string {
+ 	switch {
+ 	case old:
+ 		data, err = readOld(path)
+-		if err != nil {
+-			return ""
+-		}
+ 	default:
+ 		data, err = read(path)
+-		if err != nil {
+-			return ""
+-		}
++	}
++	if err != nil {
++		return ""
+ 	}
+ 	return data.String()
+ }
+"#,
+        ),
         (
             "a.go",
             r#"

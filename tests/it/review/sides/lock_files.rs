@@ -92,6 +92,25 @@ fn lock_files_and_their_manifests() {
     assert_eq!(how(peer, r#"{"dependencies": {"a": "1"}}"#), None);
 }
 
+/// npm keeps the version that it locked while that fits what the manifest says now.
+#[test]
+fn a_locked_version_that_fits_is_no_contradiction() {
+    let how = |wanted: &str, version: &str| {
+        let lock = format!(
+            r#"{{"packages": {{"": {{"dependencies": {{"a": "^1.1.0"}}}}, "node_modules/a": {{"version": "{version}"}}}}}}"#
+        );
+        let manifest = format!(r#"{{"dependencies": {{"a": "{wanted}"}}}}"#);
+        contradictions("package-lock.json", &manifest, "", &lock).pop()
+    };
+    for wanted in ["^1.0.0", "~1.2.0", "1.2.3", "*", ">=1.2.3"] {
+        assert_eq!(how(wanted, "1.2.3"), None, "{wanted}");
+    }
+    for wanted in ["^2.0.0", "1.2.2", "~1.1.0", "latest"] {
+        let expected = format!("`a` is required as `{wanted}` and locked as `^1.1.0`");
+        assert_eq!(how(wanted, "1.2.3"), Some(expected));
+    }
+}
+
 /// Which files belong together.
 #[test]
 fn lock_files_by_path() {
