@@ -37,7 +37,7 @@ const VENDORED: &[&str] = &[
     "**/{jquery,bootstrap}-*.js",
     // A library with its version in its name.
     "**/*[.-][0-9]*.[0-9]*.[0-9]*.js",
-    "**/{gems,packages,deps,libs,tools}/**/*-[0-9]*.[0-9]*.[0-9]*/**",
+    "**/gems/*-[0-9].[0-9]*.[0-9]*/**",
     "**/{pear,PEAR}/**",
     "**/{adodb,ckeditor,fckeditor,tiny_mce,tinymce,TinyMce,xinha,yui}*/**",
     "**/{JsLibraries,jslibs}/**",
@@ -125,6 +125,8 @@ const TESTS: &[&str] = &[
     "**/t/*.{crt,key,pem}",
     "**/*-examples/**",
     "**/sample.*",
+    "/contrib/**",
+    "**/{buildscripts,build-scripts}/**",
     "**/*[dD]ockerfile.{dev,devcontainer,test,tests}",
     "**/{.dev,dev_env,dev-env,devenv,.devcontainer,ci-config}/**",
     "**/samples/**",

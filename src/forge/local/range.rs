@@ -221,7 +221,7 @@ impl Finder {
     /// Both commits and their merge base, in one turn. `None` when git has no such answer: then it is
     /// asked for each, and says which is lacking.
     async fn at_once(&self, base: &str, head: &str) -> Result<Option<(String, String, String)>> {
-        if base.starts_with('-') {
+        if base.starts_with('-') || is_empty_tree(base) {
             return Ok(None);
         }
         let both = format!("{base}^{{commit}}...{head}^{{commit}}");

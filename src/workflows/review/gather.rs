@@ -11,28 +11,31 @@ const MAX_PLACES_OF_A_RULE: usize = 3;
 const DECIDED_ONCE: &[(&str, usize)] =
     &[("test-switched-off", MAX_PLACES_OF_A_RULE), ("unexpected-executable", 1)];
 
-/// A built-in rule that speaks of more places in one file has met a habit there.
+/// A built-in rule that speaks of more places in one file, or of style in one change, has met a habit there.
 const A_HABIT: usize = 5;
 
-/// Where a rule says the same of many whole files, of many places that one decision is about, or of a habit of one file,
+/// Where a rule says the same of many whole files, of many places that one decision is about, or of a habit,
 /// the first speaks for all. What concerns security is told each time unless its severity is low; so is what a
 /// repository's own rule finds, since who writes one wants to hear of each place.
 pub(super) fn gather(findings: Vec<Finding>) -> Vec<Finding> {
     let most = |rule: &str| DECIDED_ONCE.iter().find(|(of, _)| *of == rule).map(|(_, most)| *most);
-    let of_file = |f: &Finding| [f.rule.clone(), f.path.clone()];
+    let where_habits_are = |f: &Finding| {
+        let everywhere = f.agent == Category::Style.word();
+        [f.rule.clone(), if everywhere { String::new() } else { f.path.clone() }]
+    };
     let may_be_habit = |f: &Finding| {
         let grave = f.agent == Category::Security.word() && f.severity > Severity::Low;
         !grave && BuiltIn::named(&f.rule).is_some()
     };
     let mut habits: HashMap<[String; 2], usize> = HashMap::new();
     for finding in findings.iter().filter(|f| may_be_habit(f)) {
-        *habits.entry(of_file(finding)).or_default() += 1;
+        *habits.entry(where_habits_are(finding)).or_default() += 1;
     }
     habits.retain(|_, places| *places > A_HABIT);
-    let habit = |f: &Finding| habits.contains_key(&of_file(f));
+    let habit = |f: &Finding| may_be_habit(f) && habits.contains_key(&where_habits_are(f));
     let once = |f: &Finding| f.is_whole_file() || most(&f.rule).is_some() || habit(f);
     let said = |f: &Finding| match most(&f.rule) {
-        None if habit(f) => of_file(f),
+        None if habit(f) => where_habits_are(f),
         _ => [f.rule.clone(), f.body.clone()],
     };
     let place = |f: &Finding| match f.is_whole_file() {

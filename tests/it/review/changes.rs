@@ -70,6 +70,11 @@ async fn tests_switched_off_need_a_reason() {
     repo.write("BTest.java", "@Test\n@Disabled\nvoid b() {}\n")
         .commit("in another framework's word");
     assert_eq!(found(&repo.review("HEAD^!").await), [""; 0]);
+    let two =
+        |first: &str, second: &str| format!("{first}void a() {{}}\n\n{second}void b() {{}}\n");
+    repo.write("CTest.java", two("@Ignore\n", "")).commit("base");
+    repo.write("CTest.java", two("", "@Disabled\n")).commit("another test");
+    assert_eq!(found(&repo.review("HEAD^!").await), ["test-switched-off CTest.java:3-3"]);
 }
 
 /// What only moved within the file, or was indented or quoted otherwise, is no news; what was added to it is.

@@ -192,7 +192,7 @@ fn lines_of_one_decision_are_gathered() {
     assert!(found[0].body.ends_with(told), "{}", found[0].body);
 }
 
-/// P5: what a rule says of more than five places in one file is told of once; what concerns security and is
+/// P5: what a rule says of more than five places in one file (of style, in one change) is told of once; what concerns security and is
 /// more than slight, each time.
 #[test]
 fn habits_of_a_file_are_gathered() {
@@ -211,9 +211,30 @@ fn habits_of_a_file_are_gathered() {
     assert_eq!(shown("py-is-literal", "logic", 5).0.len(), 5);
     assert_eq!(shown("py-weak-hash", "security", 12).0.len(), 12);
     assert_eq!(shown_at(Severity::Low, "py-weak-hash", "security", 12).0.len(), 1);
+    let severities = [Severity::Low, Severity::Critical];
+    let mixed = (1..=14).map(|line| Finding {
+        agent: "security".to_owned(),
+        severity: severities[usize::from(line % 7 == 0)],
+        fingerprint: line.to_string(),
+        ..finding("py-weak-hash", line, "one")
+    });
+    let texts = HashMap::from([("a.py".to_owned(), "one\n".repeat(20))]);
+    let (found, _) = select(mixed.collect(), &texts, &Settings::default());
+    assert_eq!(found.iter().filter(|f| f.severity == Severity::Critical).count(), 2);
     assert_eq!(shown("of-this-repository", "logic", 12).0.len(), 12);
     let (found, left_out) = shown("py-is-literal", "logic", 6);
     assert_eq!((found.len(), left_out.merged), (1, 5));
     let told = "of 5 other places: `a.py:2`, `a.py:3`, `a.py:4` and 2 more.";
     assert!(found[0].body.ends_with(told), "{}", found[0].body);
+    let of_six_files = |agent: &str| {
+        let about = |n: u32| Finding {
+            agent: agent.to_owned(),
+            path: format!("{n}.py"),
+            fingerprint: n.to_string(),
+            ..finding("py-compare-none", 1, "one")
+        };
+        let texts = (1..=6).map(|n| (format!("{n}.py"), "one\n".to_owned())).collect();
+        select((1..=6).map(about).collect(), &texts, &Settings::default()).0.len()
+    };
+    assert_eq!((of_six_files("style"), of_six_files("logic")), (1, 6));
 }

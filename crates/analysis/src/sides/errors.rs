@@ -93,18 +93,32 @@ fn unchecked(
     if !is_assigned(body, here) {
         return None;
     }
-    let mut last = here;
+    let other = other_branch(body, here);
     // What another branch assigns leaves this value alone.
-    let next = (here + 1..body.len()).filter(|at| body[*at].text == name).find(|at| {
-        let other = is_assigned(body, *at) && body[last..*at].iter().any(is_branch);
-        last = *at;
-        !other
-    });
+    let next = (here + 1..body.len())
+        .filter(|at| body[*at].text == name)
+        .find(|at| !is_assigned(body, *at) || other.is_none_or(|other| *at < other));
     next.is_none_or(|at| is_assigned(body, at)).then_some(now)
 }
 
-fn is_branch(token: &Token<'_>) -> bool {
-    matches!(token.text, "case" | "default" | "else")
+/// Where a branch begins that is taken instead of the one that the token at `here` is in.
+fn other_branch(body: &[Token<'_>], here: usize) -> Option<usize> {
+    let (mut depth, mut least) = (0_i32, 0_i32);
+    for at in here..body.len() {
+        match body[at].text {
+            "{" => depth += 1,
+            "}" => {
+                depth -= 1;
+                if depth < least && body.get(at + 1).is_some_and(|next| next.text == "else") {
+                    return Some(at);
+                }
+            }
+            "case" | "default" if depth == least => return Some(at),
+            _ => {}
+        }
+        least = least.min(depth);
+    }
+    None
 }
 
 /// Whether the name at `at` is on the left of an assignment statement.

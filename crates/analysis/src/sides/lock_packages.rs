@@ -95,12 +95,15 @@ pub(super) fn npm(texts: Texts<'_>) -> Option<Comparison> {
     Some(Comparison { locked, ..comparison })
 }
 
-/// Whether a version is one that npm takes for `spec`, as far as it is written as Cargo would read it.
+/// Whether a version is one that npm takes for `spec`. Of the ways to write it that Cargo does not know, none does.
 fn fits(spec: &str, version: &Version) -> bool {
-    match Version::parse(spec) {
-        Ok(only) => only == *version,
-        Err(_) => VersionReq::parse(spec).is_ok_and(|wanted| wanted.matches(version)),
+    if let Ok(only) = Version::parse(spec) {
+        return only == *version;
     }
+    // `1.2` is any version that begins so.
+    let begins = spec.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let wanted = VersionReq::parse(&format!("{}{spec}", if begins { "~" } else { "" }));
+    wanted.is_ok_and(|wanted| wanted.matches(version))
 }
 
 /// The sections of a YAML text under some of its top-level keys, so that not all of it is parsed.

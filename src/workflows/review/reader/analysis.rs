@@ -220,14 +220,21 @@ fn soften_known_matches(
             it.rule == finding.rule
                 && (begins(it)
                     || edited(it)
-                        && (it.rule == SWITCHED_OFF
-                            || alike(&words_of(it, old), &words_of(finding, new))))
+                        && (alike(&words_of(it, old), &words_of(finding, new))
+                            || it.rule == SWITCHED_OFF
+                                && annotated(it, old) == annotated(finding, new)))
         });
         same.map(|at| known.swap_remove(at));
         if same.is_some() || habits.contains(&finding.rule) {
             finding.soften();
         }
     }
+}
+
+/// What an annotation is about: the first line below it that is none.
+fn annotated<'t>(finding: &Finding, lines: &Lines<'t>) -> Option<&'t str> {
+    let mut below = (finding.end_line + 1..).map_while(|line| lines.get(line));
+    below.find(|line| !line.trim_start().starts_with(['@', '#']))
 }
 
 /// Whether what stands on this new line began on an old one above it.

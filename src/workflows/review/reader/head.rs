@@ -70,17 +70,17 @@ pub(super) fn unreadable(path: &str, text: &str, limits: &Limits) -> Option<Stri
     globs::says_generated(text).then(|| "generated (it says so)".into())
 }
 
-/// Whether a script among what a site serves begins with the notice that minifiers keep, which libraries carry with
-/// their name, their licence and where they come from.
+/// Whether a script among what a site serves begins with the notice that minifiers keep, in which libraries say what
+/// their licence is and where they come from.
 fn is_library(path: &str, text: &str) -> bool {
     const SERVED: [&str; 6] = ["public", "static", "assets", "webapp", "wwwroot", "www"];
-    let served = || path.split('/').any(|folder| SERVED.contains(&folder));
-    let Some(notice) = text.trim_start().strip_prefix("/*!").filter(|_| path.ends_with(".js"))
-    else {
-        return false;
-    };
-    let notice = notice.split("*/").next().unwrap_or_default();
-    served() && notice.contains("://") && notice.to_ascii_lowercase().contains("licen")
+    const LICENSED: [&str; 5] =
+        ["license:", "licence:", "@license", "licensed under", "released under"];
+    let served = path.ends_with(".js") && path.split('/').any(|folder| SERVED.contains(&folder));
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    let Some(notice) = text.strip_prefix("/*!").filter(|_| served) else { return false };
+    let notice = notice.split("*/").next().unwrap_or_default().to_ascii_lowercase();
+    notice.contains("://") && LICENSED.iter().any(|words| notice.contains(words))
 }
 
 /// Whether a script or a style sheet has more than half of its text on lines that nobody writes by hand.

@@ -36,6 +36,26 @@ fn an_error_nobody_looks_at() {
 "#,
             "error-check-removed:6",
         ),
+        // The branches come after it.
+        (
+            "between.go",
+            r#"
+ func load(old bool) (int, error) {
+ 	x, err := first()
+-	if err != nil {
+-		return 0, err
+-	}
+ 	if old {
+ 		log(x)
+ 	} else {
+ 		skip(x)
+ 	}
+ 	y, err := second(x)
+ 	return y, err
+ }
+"#,
+            "error-check-removed:2",
+        ),
         (
             "c.go",
             r#"

@@ -102,10 +102,10 @@ fn a_locked_version_that_fits_is_no_contradiction() {
         let manifest = format!(r#"{{"dependencies": {{"a": "{wanted}"}}}}"#);
         contradictions("package-lock.json", &manifest, "", &lock).pop()
     };
-    for wanted in ["^1.0.0", "~1.2.0", "1.2.3", "*", ">=1.2.3"] {
+    for wanted in ["^1.0.0", "~1.2.0", "1.2.3", "1.2", "1", "1.x", "*", ">=1.2.3"] {
         assert_eq!(how(wanted, "1.2.3"), None, "{wanted}");
     }
-    for wanted in ["^2.0.0", "1.2.2", "~1.1.0", "latest"] {
+    for wanted in ["^2.0.0", "1.2.2", "~1.1.0", "1.1", "0", "latest"] {
         let expected = format!("`a` is required as `{wanted}` and locked as `^1.1.0`");
         assert_eq!(how(wanted, "1.2.3"), Some(expected));
     }
