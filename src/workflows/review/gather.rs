@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::analysis::{Category, Finding, Severity, rules::BuiltIn};
+use crate::analysis::{Category, Finding, rules::BuiltIn};
 
 /// More places than this of which a rule says the same get one finding, which names others.
 const MAX_PLACES_OF_A_RULE: usize = 3;
@@ -14,19 +14,17 @@ const DECIDED_ONCE: &[(&str, usize)] =
 /// A built-in rule that speaks of more places in one file, or of style in one change, has met a habit there.
 const A_HABIT: usize = 5;
 
-/// Where a rule says the same of many whole files, of many places that one decision is about, or of a habit,
-/// the first speaks for all. What concerns security is told each time unless its severity is low; so is what a
-/// repository's own rule finds, since who writes one wants to hear of each place.
+/// Where a rule says the same of many whole files, of many places that one decision is about, or of a habit, the first
+/// speaks for all. What concerns security is told each time; so is what a repository's own rule finds, since who writes
+/// one wants to hear of each place.
 pub(super) fn gather(findings: Vec<Finding>) -> Vec<Finding> {
     let most = |rule: &str| DECIDED_ONCE.iter().find(|(of, _)| *of == rule).map(|(_, most)| *most);
     let where_habits_are = |f: &Finding| {
         let everywhere = f.agent == Category::Style.word();
         [f.rule.clone(), if everywhere { String::new() } else { f.path.clone() }]
     };
-    let may_be_habit = |f: &Finding| {
-        let grave = f.agent == Category::Security.word() && f.severity > Severity::Low;
-        !grave && BuiltIn::named(&f.rule).is_some()
-    };
+    let may_be_habit =
+        |f: &Finding| f.agent != Category::Security.word() && BuiltIn::named(&f.rule).is_some();
     let mut habits: HashMap<[String; 2], usize> = HashMap::new();
     for finding in findings.iter().filter(|f| may_be_habit(f)) {
         *habits.entry(where_habits_are(finding)).or_default() += 1;
