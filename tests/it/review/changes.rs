@@ -1,5 +1,7 @@
 //! Checks that look at both sides, or at the change as a whole.
 
+use verdict::analysis::globs::is_test;
+
 use super::support::{Repo, found};
 
 const PACKAGE: &str =
@@ -75,6 +77,26 @@ async fn tests_switched_off_need_a_reason() {
     repo.write("CTest.java", two("@Ignore\n", "")).commit("base");
     repo.write("CTest.java", two("", "@Disabled\n")).commit("another test");
     assert_eq!(found(&repo.review("HEAD^!").await), ["test-switched-off CTest.java:3-3"]);
+}
+
+/// Folders and names by which code counts as a test, a sample or a tool for them.
+#[test]
+fn tests_are_known_by_their_place() {
+    for path in [
+        "contrib/a.sh",
+        "buildscripts/a.sh",
+        "Dockerfile.devcontainer",
+        "testsuite/a.c",
+        "a/smokes/a.py",
+        "fuzz/a.rs",
+        "a/roller-testsupport/a.java",
+        "a/test-utils/a.js",
+    ] {
+        assert!(is_test(path), "{path}");
+    }
+    for path in ["django/contrib/auth.py", "build/a.sh", "Dockerfile", "latest/a.c", "utils/a.js"] {
+        assert!(!is_test(path), "{path}");
+    }
 }
 
 /// What only moved within the file, or was indented or quoted otherwise, is no news; what was added to it is.

@@ -3,7 +3,8 @@
 //!
 //! Google API keys: those of firebase-android-sdk, firebase's quickstart-android and Google Maps'
 //! android-samples. The rest: Stripe's test keys, GitHub's token of its announcement, the storage and
-//! Cosmos DB emulators' keys, jwt.io's tokens, the passwords of NuGet's documentation, the key of S3 that documentations copy. To add one: the first eight bytes of its SHA-256.
+//! Cosmos DB emulators' keys, jwt.io's tokens, the passwords of NuGet's documentation, a key of S3 that many
+//! pages of documentation show. To add one: the first eight bytes of its SHA-256.
 
 use sha2::{Digest, Sha256};
 

@@ -95,7 +95,7 @@ pub(super) fn npm(texts: Texts<'_>) -> Option<Comparison> {
     Some(Comparison { locked, ..comparison })
 }
 
-/// Whether a version is one that npm takes for `spec`. Of the ways to write it that Cargo does not know, none does.
+/// Whether npm takes `version` for `spec`. What only npm can read (`1 || 2`, `latest`) counts as not taken.
 fn fits(spec: &str, version: &Version) -> bool {
     if let Ok(only) = Version::parse(spec) {
         return only == *version;

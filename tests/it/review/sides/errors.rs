@@ -101,6 +101,28 @@ fn an_error_nobody_looks_at() {
         ),
     ]);
     is_silent(&[
+        (
+            "else.go",
+            r#"
+ func load(path string, old bool) string {
+ 	if old {
+ 		data, err = readOld(path)
+-		if err != nil {
+-			return ""
+-		}
+ 	} else {
+ 		data, err = read(path)
+-		if err != nil {
+-			return ""
+-		}
++	}
++	if err != nil {
++		return ""
+ 	}
+ 	return data.String()
+ }
+"#,
+        ),
         // Each branch sets it, and it is checked after them.
         (
             "branches.go",
