@@ -1,12 +1,11 @@
 //! Assignments: what variables, members and elements hold, and what setting them does.
 
 use super::{
-    fold,
+    clean, fold,
     form::{Assign, Expr, Kind},
     lower_expr::simple,
     model::Meaning,
     run::Run,
-    shape::past_host,
     value::{Known, Value},
 };
 
@@ -96,6 +95,13 @@ impl<'t> Run<'_, 't> {
         self.sets(&path, value, target.line);
     }
 
+    /// A field of an object that is written as it is passed or given back.
+    pub(super) fn set_in_map(&mut self, name: &str, value: &Value, line: u32) {
+        if value.is_tainted() {
+            self.sets(&format!("{{}}{name}"), value, line);
+        }
+    }
+
     fn sets(&mut self, path: &str, value: &Value, line: u32) {
         let model = self.model;
         for meaning in model.meanings(path) {
@@ -110,7 +116,7 @@ impl<'t> Run<'_, 't> {
         match &target.kind {
             Kind::Name(name) => self.env.set(name, value),
             Kind::Member(object, name) => {
-                past_host(name, &mut value);
+                clean::past_host(name, &mut value);
                 let owner = self.object(object);
                 let owner = fold::with_field(&owner, Some(name), value);
                 self.store(object, owner);

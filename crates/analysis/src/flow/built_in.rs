@@ -52,7 +52,7 @@ impl<'t> Run<'_, 't> {
             self.taint(&mut value, Reach::Request, made.line, "php://input");
             return Some(value);
         }
-        if made.name == "append" && is_name {
+        if self.language == "Go" && made.name == "append" && is_name {
             let values: Vec<Value> = made.args.iter().skip(1).map(|a| a.value.clone()).collect();
             return Some(self.grown(first?, &values));
         }

@@ -3,9 +3,10 @@
 use super::{
     clean, fold,
     form::{Call, Expr, Kind},
-    model::{Meaning, Place, Reach},
-    run::{Run, State},
-    value::{Known, Value},
+    model::{Meaning, Place, Reach, harms},
+    run::Run,
+    shell,
+    value::{Harms, Known, Value},
 };
 
 /// An argument, evaluated.
@@ -52,6 +53,10 @@ impl<'t> Run<'_, 't> {
         }
         let key = made.args.first().and_then(|a| a.value.constant());
         key.into_iter().for_each(|key| clean::from_key(key, &mut value));
+        for arg in call.args.iter().filter(|arg| arg.out) {
+            let set = self.handed_out(&made, &value);
+            self.bind(&arg.value, set);
+        }
         value
     }
 
@@ -81,6 +86,10 @@ impl<'t> Run<'_, 't> {
                 (object, known.unwrap_or_else(|| Value::named(&path)), name)
             }
             Kind::Name(name) => (Value::default(), self.name(name, callee.line, false), name),
+            // `(0, eval)(…)`
+            Kind::List(all) if matches!(all[..], [Expr { kind: Kind::Int(_), .. }, _]) => {
+                self.callee(&all[1])
+            }
             _ => (Value::default(), self.eval(callee), ""),
         }
     }
@@ -100,7 +109,7 @@ impl<'t> Run<'_, 't> {
         }
         let seed = self.seed(call, object);
         for at in closures {
-            self.function(at, Some(&seed));
+            self.function(at, Some(seed.clone()));
         }
         args
     }
@@ -109,13 +118,19 @@ impl<'t> Run<'_, 't> {
     fn sinks(&mut self, made: &Made<'_, 't>) {
         let model = self.model;
         let markup = made.args.iter().any(|arg| arg.value.holds_tag());
+        let is_plain = |value: &Value| {
+            let path = value.path.as_deref().unwrap_or_default();
+            value.constant() == Some("text/plain") || path.ends_with("Text.Plain")
+        };
+        let plain = made.args.iter().any(|arg| is_plain(&arg.value));
         for meaning in model.meanings(&made.path) {
             let Meaning::Sink(sink, places) = meaning else { continue };
             let Some(spec) = model.sinks.get(*sink) else { continue };
             if spec.with.as_deref().is_some_and(|name| !is_on(made, name))
                 || spec.without.as_deref().is_some_and(|name| is_given(made, name))
                 || spec.beside.as_deref().is_some_and(|text| !stands_beside(made, text))
-                || spec.shell && !runs_shell(made)
+                || spec.shell && !shell::runs(made)
+                || plain && harms().get(spec.harm).is_some_and(|h| h.id == "cross-site-scripting")
             {
                 continue;
             }
@@ -131,19 +146,25 @@ impl<'t> Run<'_, 't> {
         let mut found = None;
         for meaning in model.meanings(&made.path) {
             let value = match meaning {
+                // What a page made of its own form; only an action on a server is sent one.
+                Meaning::Gives(_)
+                    if made.path.contains("ormData.get") && !self.text.contains("use server") =>
+                {
+                    continue;
+                }
+                // The environment of a request, not of the program.
+                Meaning::Gives(_)
+                    if made.path == "environ.get"
+                        && made.args.first().is_none_or(|a| !clean::is_sent(&a.value)) =>
+                {
+                    continue;
+                }
                 Meaning::Gives(reach) => {
                     let mut value = self.result(made);
                     self.taint(&mut value, *reach, made.line, &format!("{}()", made.path));
                     value
                 }
-                Meaning::Clean(harms) => {
-                    let mut value = self.through(made);
-                    value.each(|t| {
-                        t.clean |= harms;
-                        t.clean != u32::MAX
-                    });
-                    value
-                }
+                Meaning::Clean(harms) => clean::without(self.through(made), *harms),
                 Meaning::Format => {
                     let value = self.formatted(made);
                     self.statement(&value, made.line);
@@ -179,7 +200,8 @@ impl<'t> Run<'_, 't> {
 
     /// The arguments and the receiver, as they come out again.
     fn through(&self, made: &Made<'_, 't>) -> Value {
-        if matches!(made.name, "map" | "flatMap") && self.gives_nothing(made) {
+        let clean = self.mapped(made);
+        if clean == Harms::MAX {
             return self.result(made);
         }
         // What is taken out of a container is not the key.
@@ -199,18 +221,10 @@ impl<'t> Run<'_, 't> {
             if !matches!(made.name, "promisify" | "stub") {
                 value.path = self.result(made).path;
             }
-            return value;
+            return clean::without(value, clean);
         }
         let all: Vec<Value> = all.into_iter().cloned().collect();
-        Value { path: self.result(made).path, ..fold::vague_text(&all) }
-    }
-
-    /// Whether the function that is passed gives nothing of what it is called with.
-    fn gives_nothing(&self, made: &Made<'_, 't>) -> bool {
-        let Some(Known::Function(at)) = made.args.first().map(|a| &a.value.known) else {
-            return false;
-        };
-        matches!(self.states.get(*at), Some(State::Done(summary)) if !summary.gives.is_tainted())
+        clean::without(Value { path: self.result(made).path, ..fold::vague_text(&all) }, clean)
     }
 
     /// A value without origins, called after the call.
@@ -255,7 +269,7 @@ impl<'t> Run<'_, 't> {
         named && made.args.iter().any(|a| self.is_request(&a.value))
     }
 
-    fn is_request(&self, value: &Value) -> bool {
+    pub(super) fn is_request(&self, value: &Value) -> bool {
         let path = value.path.as_deref().unwrap_or_default();
         self.model.meanings(path).any(|m| matches!(m, Meaning::Object))
     }
@@ -278,9 +292,11 @@ impl<'t> Run<'_, 't> {
         let mut passed = Value::default();
         made.args.iter().for_each(|a| passed.take(&a.value));
         let clean = clean::cleaned_by(&made.path.to_ascii_lowercase());
+        let keeps = made.call.new && self.by_class.contains_key(made.name);
         passed.each(|t| {
             t.step(made.line, &format!("through `{}`", made.path));
-            t.vague |= clean == 0;
+            // What an object of the file's own is made of is kept in it.
+            t.vague |= clean == 0 && !keeps;
             true
         });
         value.take(&passed);
@@ -290,13 +306,7 @@ impl<'t> Run<'_, 't> {
                 true
             });
         }
-        if clean != 0 {
-            value.each(|t| {
-                t.clean |= clean;
-                t.clean != u32::MAX
-            });
-        }
-        value
+        clean::without(value, clean)
     }
 }
 
@@ -384,14 +394,4 @@ fn stands_beside(made: &Made<'_, '_>, text: &str) -> bool {
         value.constant().is_some_and(|own| own.eq_ignore_ascii_case(text)) || called(value)
     };
     made.args.iter().any(|a| same(&a.value))
-}
-
-/// Whether the arguments start a shell with something to run.
-fn runs_shell(made: &Made<'_, '_>) -> bool {
-    let is_flag = |value: &Value| matches!(value.constant(), Some("-c" | "/c" | "/C" | "-Command"));
-    made.args.iter().any(|a| match &a.value.known {
-        Known::List(list) => list.iter().any(is_flag),
-        Known::Map(fields) => fields.values().any(is_flag),
-        _ => is_flag(&a.value),
-    })
 }

@@ -3,9 +3,75 @@
 use std::sync::OnceLock;
 
 use super::{
-    model::harms,
-    value::{Harms, Value},
+    call::Made,
+    form::Param,
+    model::{Meaning, harms},
+    parameter::is_data,
+    run::{Hit, Run, State},
+    value::{Harms, Known, Value},
 };
+
+/// Calls that name a file, which may be checked before it is used.
+const NAMES_FILE: &[&str] = &["new File", "new FileInfo", "new DirectoryInfo"];
+
+impl<'t> Run<'_, 't> {
+    /// The kinds of harm that are gone once the function that is passed was applied: `map(Integer::parseInt)`.
+    pub(super) fn mapped(&self, made: &Made<'_, 't>) -> Harms {
+        let of_kotlin = self.language == "Kotlin" && matches!(made.name, "let" | "joinToString");
+        let maps = matches!(made.name, "map" | "flatMap" | "mapToInt" | "Select" | "array_map");
+        if !maps && !of_kotlin {
+            return 0;
+        }
+        // Of Kotlin it stands last.
+        let function = if of_kotlin { made.args.last() } else { made.args.first() };
+        let Some(function) = function.map(|a| &a.value) else { return 0 };
+        if let Known::Function(at) = function.known {
+            let followed = self.unit.functions.get(at);
+            // What was kept in a variable was followed without what it is called with, where that counts as no data.
+            let is_unknown = |p: &Param<'t>| {
+                let name = p.target.name().unwrap_or_default();
+                p.ty.is_none() && !is_data(name, None, self.language)
+            };
+            if followed.is_some_and(|f| !f.name.is_empty() && f.params.iter().any(is_unknown)) {
+                return 0;
+            }
+            return match self.states.get(at) {
+                Some(State::Done(summary)) if !summary.gives.is_tainted() => Harms::MAX,
+                _ => 0,
+            };
+        }
+        let path = function.path.as_deref().or(function.constant()).unwrap_or_default();
+        let cleans = self.model.meanings(path).filter_map(|meaning| match meaning {
+            Meaning::Clean(harms) => Some(*harms),
+            _ => None,
+        });
+        cleans.fold(0, |all, harms| all | harms)
+    }
+
+    /// What was found of a file that was named is less sure once the file is checked.
+    pub(super) fn file_checked(&mut self, value: &Value) {
+        // Only the file itself, or what was made of it: a check of the name alone may be for something else.
+        let made: Vec<_> = value
+            .taints()
+            .iter()
+            .filter_map(|t| Some((t.origin, t.steps.as_ref()?.line)))
+            .collect();
+        let named = |hit: &&mut Hit| {
+            NAMES_FILE.contains(&&*hit.sink)
+                && made.iter().any(|(origin, line)| *origin == hit.origin && *line >= hit.line)
+        };
+        self.hits.iter_mut().filter(named).for_each(|hit| hit.weak = true);
+    }
+}
+
+/// A value that no longer does these kinds of harm.
+pub(super) fn without(mut value: Value, harms: Harms) -> Value {
+    value.each(|t| {
+        t.clean |= harms;
+        t.clean != Harms::MAX
+    });
+    value
+}
 
 /// The kind of harm of this name, as a set.
 pub(super) fn bit(harm: &str) -> Harms {
@@ -75,6 +141,36 @@ pub(super) fn of_source(label: &str) -> Harms {
     }
 }
 
+/// The host that a page was asked for at: no link makes that another's.
+pub(super) fn own_host(value: &mut Value) {
+    value.each(|t| {
+        t.clean |= bit("open-redirect");
+        true
+    });
+}
+
+/// Of FastAPI, one segment of an address: there is no slash in it, however it is encoded.
+pub(super) fn one_segment(value: &mut Value) {
+    let harm = bit("path-traversal");
+    value.each(|t| {
+        t.clean |= harm;
+        true
+    });
+}
+
+/// The fields of an address that come after its host: what they hold does not decide where it leads.
+pub(super) fn past_host(field: &str, value: &mut Value) {
+    const FIELDS: &[&str] =
+        &["Path", "RawPath", "RawQuery", "Fragment", "pathname", "search", "searchParams"];
+    if value.is_tainted() && FIELDS.contains(&field) {
+        let harms = bit("open-redirect") | bit("request-forgery");
+        value.each(|t| {
+            t.clean |= harms;
+            true
+        });
+    }
+}
+
 /// Whether the name of a function, in lower case, says that what it gives has been checked.
 pub(super) fn is_vouched_for(name: &str) -> bool {
     ["safe", "saniti", "valid", "trusted", "clean"].iter().any(|word| name.contains(word))
@@ -87,10 +183,7 @@ pub(super) fn from_key(key: &str, value: &mut Value) {
         value.each(|_| false);
     }
     if matches!(&*key.to_ascii_lowercase(), "referer" | "referrer" | "http_referer") {
-        value.each(|t| {
-            t.clean |= bit("open-redirect");
-            true
-        });
+        own_host(value);
     }
 }
 
@@ -113,11 +206,19 @@ pub(super) fn cleaned_without(part: &str) -> Harms {
     if part.contains(['<', '&']) {
         clean |= bit("cross-site-scripting");
     }
-    if part.contains("..") || part == "/" {
+    // Once taken out, `../` may be left of `....//`.
+    let once = matches!(part, "../" | "..\\");
+    if part.contains("..") && !once || part == "/" {
         clean |= bit("path-traversal");
     }
     if part.contains(['\n', '\r']) || part.contains("\\n") || part.contains("\\r") {
         clean |= bit("log-injection") | bit("header-injection");
     }
     clean
+}
+
+/// Whether a key of what WSGI passes names something that the one who asks decides.
+pub(super) fn is_sent(key: &Value) -> bool {
+    const SENT: &[&str] = &["PATH_INFO", "QUERY_STRING", "REQUEST_URI", "RAW_URI", "CONTENT_TYPE"];
+    key.constant().is_some_and(|key| SENT.contains(&key) || key.starts_with("HTTP_"))
 }

@@ -7,7 +7,6 @@ use super::{
     form::{Expr, Kind, Op},
     model::{Meaning, Place, Reach},
     run::{Run, Source, truth},
-    shape::past_host,
     value::{Known, Origin, Taint, Value},
 };
 
@@ -88,10 +87,12 @@ impl<'t> Run<'_, 't> {
                 let index = self.eval(index);
                 let mut element = fold::element(&object, &index);
                 if let Some(key) = index.constant() {
-                    // An element that is a source by its key.
-                    if !element.is_tainted() {
-                        let path = object.path.as_deref().unwrap_or_default();
-                        self.source(&mut element, &format!("{path}[{key}]"), expr.line);
+                    // An element that is a source by its key, or whatever its key.
+                    let path = object.path.as_deref().unwrap_or_default();
+                    for path in [format!("{path}[{key}]"), format!("{path}.[]")] {
+                        if !element.is_tainted() {
+                            self.source(&mut element, &path, expr.line);
+                        }
                     }
                     clean::from_key(key, &mut element);
                 }
@@ -205,9 +206,22 @@ impl<'t> Run<'_, 't> {
             return Value::default();
         }
         value.path = Value::named(&format!("{path}.{name}")).path;
+        if path.ends_with("eaders") && name == "host" {
+            clean::own_host(&mut value);
+        }
         let path = value.path.clone();
         if let Some(path) = path {
             self.source(&mut value, &path, line);
+            // A field of what was sent, of Laravel.
+            if self.language == "Php"
+                && !value.is_tainted()
+                && self.is_request(object)
+                // Without a type it may be a row of a table of requests.
+                && object.path.as_deref().is_none_or(|path| !path.starts_with('$'))
+                && !matches!(name, "user" | "session" | "server" | "method")
+            {
+                self.taint(&mut value, Reach::Request, line, &path);
+            }
             self.member_meanings(&mut value, object, &path, line);
         }
         value
@@ -236,7 +250,10 @@ impl<'t> Run<'_, 't> {
     /// Adds what `path` gives, where it is a source.
     pub(super) fn source(&mut self, value: &mut Value, path: &str, line: u32) {
         let model = self.model;
-        let reach = model.meanings(path).find_map(|m| match m {
+        // Every header has a name of its own.
+        let header = path.split_once("[HTTP_").map(|(before, _)| format!("{before}[HTTP_*]"));
+        let known = header.as_deref().unwrap_or(path);
+        let reach = model.meanings(known).find_map(|m| match m {
             Meaning::Read(reach) => Some(*reach),
             _ => None,
         });
@@ -269,11 +286,13 @@ impl<'t> Run<'_, 't> {
         let mut rest = Value::default();
         for (at, (key, value)) in pairs.iter().enumerate() {
             let spread = matches!(key.kind, Kind::Literal);
+            let line = key.line;
             let key = self.eval(key);
             let mut value = self.eval(value);
             if let Some(name) = key.constant() {
-                past_host(name, &mut value);
+                clean::past_host(name, &mut value);
                 clean::operator(name, &mut value);
+                self.set_in_map(name, &value, line);
             }
             match (key.constant(), &key.known) {
                 (Some(key), _) => fields.insert(key.into(), value),

@@ -85,6 +85,8 @@ pub(super) struct Call<'t> {
 #[derive(Debug)]
 pub(super) struct Arg<'t> {
     pub(super) name: Option<&'t str>,
+    /// Whether the call sets it: `out`.
+    pub(super) out: bool,
     pub(super) value: Expr<'t>,
 }
 

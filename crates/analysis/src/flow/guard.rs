@@ -170,8 +170,11 @@ impl<'t> Run<'_, 't> {
             }
             Op::Eq | Op::Ne => {
                 let fixed = self.fixed(left, right).or_else(|| self.fixed(right, left));
-                let marks = fixed.map(Mark::Fixed).into_iter().collect();
-                turned(op == Op::Ne, marks, Vec::new())
+                let mark = match fixed {
+                    Some(name) => Some(Mark::Fixed(name)),
+                    None => self.host(left, right).or_else(|| self.host(right, left)),
+                };
+                turned(op == Op::Ne, mark.into_iter().collect(), Vec::new())
             }
             Op::In | Op::NotIn => {
                 let listed = !self.eval(right).is_tainted();
@@ -210,6 +213,17 @@ impl<'t> Run<'_, 't> {
             _ => false,
         };
         fixed.then_some(name)
+    }
+
+    /// The address on one side whose host is compared with something of our own.
+    fn host(&mut self, address: &Expr<'t>, own: &Expr<'t>) -> Option<Mark<'t>> {
+        const PARTS: &[&str] = &["origin", "host", "hostname", "netloc", "Host", "Authority"];
+        const EVENTS: &[&str] = &["event", "evt", "ev", "e", "message", "msg"];
+        let Kind::Member(object, part) = &address.kind else { return None };
+        // Which window a message came from.
+        let is_sender = *part == "source" && object.name().is_some_and(|n| EVENTS.contains(&n));
+        let is_own = (PARTS.contains(part) || is_sender) && !self.eval(own).is_tainted();
+        root(address).filter(|_| is_own).map(Mark::Checked)
     }
 
     /// A call that asks something about names.
@@ -311,7 +325,11 @@ impl<'t> Run<'_, 't> {
         };
         if VOUCH.iter().any(|word| name.starts_with(word)) {
             let names = call.args.iter().filter_map(|a| root(&a.value));
-            let marks: Vec<_> = names.map(Mark::Checked).collect();
+            let mut marks: Vec<_> = names.map(Mark::Checked).collect();
+            if self.language == "Kotlin" {
+                // `require(a in all)` goes on only where that holds.
+                call.args.iter().for_each(|arg| marks.append(&mut self.guard(&arg.value).yes));
+            }
             self.apply(&marks);
         }
     }
@@ -324,6 +342,7 @@ impl<'t> Run<'_, 't> {
             let mut value = value.clone();
             // What was checked may be a part of another value, or made from it.
             self.env.weaken(&value);
+            self.file_checked(&value);
             if matches!(mark, Mark::Fixed(_)) {
                 value = value.cleaned();
             }

@@ -90,12 +90,15 @@ impl<'t> Lowering<'t> {
         self.text.get(node.byte_range()).unwrap_or_default()
     }
 
-    /// The child in a field, or the named child at `at`.
+    /// The child in a field or of a kind, or the named child at `at`.
     pub(super) fn field(&self, node: Node<'t>, field: &str, at: usize) -> Option<Node<'t>> {
         match field {
             "-" => None,
             "" => self.parts(node).into_iter().nth(at),
-            _ => node.child_by_field_name(field),
+            _ => match field.strip_prefix(':') {
+                Some(kind) => named(node).into_iter().find(|n| n.kind() == kind),
+                None => node.child_by_field_name(field),
+            },
         }
     }
 

@@ -194,7 +194,7 @@ impl<'t> Lowering<'t> {
         let Some(node) = node else { return Vec::new() };
         let list = matches!(self.table.shape(node), Some(Shape::Args | Shape::Keyword(_)));
         if !list {
-            return vec![Arg { name: None, value: self.expr(node) }];
+            return vec![Arg { name: None, out: false, value: self.expr(node) }];
         }
         self.parts(node).into_iter().map(|n| self.arg(n)).collect()
     }
@@ -203,14 +203,15 @@ impl<'t> Lowering<'t> {
         if let Some(Shape::Pair(key, value)) = self.table.shape(node) {
             let name = self.field(node, key, 0).map(|n| self.source(n));
             let name = name.map(|n| n.trim_matches([':', '"', '\'', ' ']));
-            return Arg { name, value: self.field_expr(node, value, 1) };
+            return Arg { name, out: false, value: self.field_expr(node, value, 1) };
         }
         let named = node.child_by_field_name("name").filter(|_| node.kind() == "argument");
+        let out = node.child(0).is_some_and(|first| first.kind() == "out");
         let value = match self.parts(node).last() {
             Some(last) if named.is_some() => self.expr(*last),
             _ => self.expr(node),
         };
-        Arg { name: named.map(|n| self.source(n)), value }
+        Arg { name: named.map(|n| self.source(n)), out, value }
     }
 
     fn binary(&mut self, node: Node<'t>, left: &str, right: &str) -> Kind<'t> {

@@ -99,11 +99,26 @@ impl<'t> Lowering<'t> {
             let target = self.expr(list);
             return vec![Param { target, ty: None, optional: false, marks: Vec::new() }];
         }
-        self.parts(list).into_iter().flat_map(|node| self.param(node)).collect()
+        let (mut params, mut marks) = (Vec::new(), Vec::new());
+        for node in self.parts(list) {
+            match node.kind() {
+                // Of Kotlin, annotations and defaults stand beside their parameter.
+                "parameter_modifiers" => marks = vec![self.source(node)],
+                kind if list.kind() == "function_value_parameters" && kind != "parameter" => {}
+                _ => {
+                    let mut made = self.param(node);
+                    made.iter_mut().for_each(|param| param.marks.append(&mut marks));
+                    params.append(&mut made);
+                }
+            }
+        }
+        params
     }
 
     fn param(&mut self, node: Node<'t>) -> Vec<Param<'t>> {
-        let ty = node.child_by_field_name("type").map(|n| self.source(n));
+        let ty = node.child_by_field_name("type");
+        let ty = ty.or_else(|| self.field(node, ":user_type", 0));
+        let ty = ty.or_else(|| self.field(node, ":nullable_type", 0)).map(|n| self.source(n));
         let mut marks = annotations(self, node);
         let mut default = ["value", "default_value", "right"].iter();
         let default = default.find_map(|f| node.child_by_field_name(f)).map(|n| self.source(n));
@@ -143,7 +158,7 @@ fn annotations<'t>(lowering: &Lowering<'t>, node: Node<'t>) -> Vec<&'t str> {
 }
 
 /// Makes what a statement ends with the value of its function.
-fn returned(stmt: &mut Stmt<'_>) {
+pub(super) fn returned(stmt: &mut Stmt<'_>) {
     let kind = std::mem::replace(&mut stmt.kind, Action::Leave);
     stmt.kind = match kind {
         Action::Expr(value) => Action::Return(Some(value)),

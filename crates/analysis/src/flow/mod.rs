@@ -11,8 +11,8 @@
 //! | `model.rs`, `models/` | sources, sinks, cleaners: data, with examples |
 //! | `value.rs`, `env.rs`, `fold.rs` | values, variables, constants |
 //! | `run.rs`, `branch.rs`, `eval.rs`, `assign.rs`, `call.rs`, `built_in.rs` | statements, expressions, calls |
-//! | `summary.rs` | functions, and what calling them does |
-//! | `guard.rs`, `clean.rs`, `shape.rs` | conditions that check a value; what makes it harmless; places where it does no harm |
+//! | `summary.rs`, `parameter.rs` | functions, and what calling them does; what their parameters are |
+//! | `guard.rs`, `clean.rs`, `shape.rs`, `shell.rs` | conditions that check a value; what makes it harmless; places where it does no harm; what a shell runs |
 //! | `names.rs` | which names a file defines |
 //! | `report.rs` | flows into findings |
 
@@ -33,9 +33,11 @@ mod lower_fn;
 pub mod model;
 mod names;
 mod objects;
+mod parameter;
 mod report;
 mod run;
 mod shape;
+mod shell;
 mod summary;
 #[cfg(test)]
 mod tests;
@@ -55,7 +57,7 @@ pub(super) struct Flows {
 
 /// The languages values are followed in, by name.
 pub const LANGUAGES: &[&str] =
-    &["Python", "JavaScript", "TypeScript", "Tsx", "Java", "Go", "Php", "Ruby", "CSharp"];
+    &["Python", "JavaScript", "TypeScript", "Tsx", "Java", "Go", "Php", "Ruby", "CSharp", "Kotlin"];
 
 /// Whether values are followed in this language.
 pub(super) fn reads(language: Lang) -> bool {

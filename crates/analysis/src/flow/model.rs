@@ -2,7 +2,7 @@
 //! passes one on. Data, in `models/`; compiled once in a process, each language when first needed.
 //!
 //! A pattern names what a value is called: `request.args` is that name alone or after others and a
-//! dot, `.execute` any member of that name, `^eval` that name alone. `()` stands for a call, so
+//! dot, `.execute` any member of that name, `^eval` that name alone, `{}next` a field of an object written in place. `()` stands for a call, so
 //! `connect().cursor` is a member of what `connect` gave. After a sink's pattern stand the arguments
 //! that do harm: positions, `1+`, names, `*` for each, `this` for the receiver.
 
@@ -203,14 +203,16 @@ const HARMS: &str = json!("harms");
 const SHARED: &str = json!("shared");
 
 /// Each language's model, and its examples.
-const MODELS: &[(&str, &str, &str)] = &[
-    ("Python", json!("python"), json!("python.examples")),
-    ("JavaScript", json!("javascript"), json!("javascript.examples")),
-    ("Java", json!("java"), json!("java.examples")),
-    ("Go", json!("go"), json!("go.examples")),
-    ("Php", json!("php"), json!("php.examples")),
-    ("Ruby", json!("ruby"), json!("ruby.examples")),
-    ("CSharp", json!("csharp"), json!("csharp.examples")),
+const MODELS: &[(&str, &[&str], &str)] = &[
+    ("Python", &[json!("python")], json!("python.examples")),
+    ("JavaScript", &[json!("javascript")], json!("javascript.examples")),
+    ("Java", &[json!("java")], json!("java.examples")),
+    ("Go", &[json!("go")], json!("go.examples")),
+    ("Php", &[json!("php")], json!("php.examples")),
+    ("Ruby", &[json!("ruby")], json!("ruby.examples")),
+    ("CSharp", &[json!("csharp")], json!("csharp.examples")),
+    // What is written for Java is called from Kotlin.
+    ("Kotlin", &[json!("java"), json!("kotlin")], json!("kotlin.examples")),
 ];
 
 /// Every kind of harm, its number being its place.
@@ -223,10 +225,10 @@ pub(super) fn harms() -> &'static [Harm] {
 pub(super) fn of(language: &str) -> Option<&'static Model> {
     static ALL: [OnceLock<Model>; MODELS.len()] = [const { OnceLock::new() }; MODELS.len()];
     let at = MODELS.iter().position(|(name, _, _)| *name == language)?;
-    let (_, text, _) = MODELS.get(at)?;
+    let (_, texts, _) = MODELS.get(at)?;
     Some(ALL.get(at)?.get_or_init(|| {
         let mut model = Model::default();
-        for text in [SHARED, text] {
+        for text in [SHARED].iter().chain(*texts) {
             // What is broken finds nothing, which its examples rule out.
             if let Ok(data) = serde_json::from_str::<ModelData>(text) {
                 model.add(data);
@@ -243,9 +245,11 @@ pub(super) fn of(language: &str) -> Option<&'static Model> {
 pub fn examples() -> Result<Vec<(&'static str, Vec<Example>)>, String> {
     serde_json::from_str::<Vec<Harm>>(HARMS).map_err(|e| e.to_string())?;
     serde_json::from_str::<ModelData>(SHARED).map_err(|e| e.to_string())?;
-    let read = |(name, text, examples): &(&'static str, &str, &str)| {
+    let read = |(name, texts, examples): &(&'static str, &[&str], &str)| {
         let wrong = |error| format!("{name}: {error}");
-        serde_json::from_str::<ModelData>(text).map_err(wrong)?;
+        for text in *texts {
+            serde_json::from_str::<ModelData>(text).map_err(wrong)?;
+        }
         Ok((*name, serde_json::from_str(examples).map_err(wrong)?))
     };
     MODELS.iter().map(read).collect()

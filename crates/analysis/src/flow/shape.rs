@@ -5,6 +5,7 @@ use super::{
     clean::bit,
     model::{Harm, Model, Reach, Sink, harms},
     run::{Hit, Run},
+    shell,
     value::{HOLE, Known, Origin, TAINTED, Taint, Value},
 };
 
@@ -121,8 +122,21 @@ impl<'t> Run<'_, 't> {
         let label = self.sources.get(at).map_or("", |s| s.label.as_str());
         let before = value.known_text().and_then(|text| text.split(TAINTED).next());
         let host = before.and_then(|before| before.split_once("://")).map(|(_, host)| host);
-        let is_path = [".path", ".originalUrl", ".fullpath", "REQUEST_URI", "REQUEST_PATH"];
-        host.is_some_and(|host| !host.is_empty()) && is_path.iter().any(|end| label.contains(end))
+        let own = value.taints().first().is_some_and(|t| t.clean & bit("open-redirect") != 0);
+        const PATHS: [&str; 10] = [
+            ".path",
+            ".originalUrl",
+            ".fullpath",
+            "REQUEST_URI",
+            "REQUEST_PATH",
+            ".url",
+            "r.URL",
+            "Request.URL",
+            "req.URL",
+            ".RequestURI",
+        ];
+        host.is_some_and(|host| own || !host.is_empty())
+            && PATHS.iter().any(|end| label.contains(end))
     }
 
     /// Whether the file has to do with SQL at all.
@@ -248,10 +262,13 @@ impl<'t> Run<'_, 't> {
             let fits = match harm_of(model, *sink) {
                 "open-redirect" => leads,
                 // The name of a view.
-                "template-injection" => !leads && value.known_text().is_some(),
+                "template-injection" => {
+                    let is_view = !function.marks.iter().any(|m| m.contains("ResponseBody"));
+                    is_view && !leads && value.known_text().is_some()
+                }
                 _ => true,
             };
-            if fits && function.marks.iter().any(|m| super::summary::is_marked(m, mark)) {
+            if fits && function.marks.iter().any(|m| super::parameter::is_marked(m, mark)) {
                 self.check(*sink, value, (line, line), "return");
             }
         }
@@ -290,44 +307,8 @@ fn does_harm(harm: &str, value: &Value, taint: &Taint, reach: Reach) -> bool {
         "cross-site-scripting" => {
             reach == Reach::Request && !is_json(text) && (!taint.vague || has_markup(text))
         }
-        "shell-injection" => command(value),
+        "shell-injection" => shell::command(value),
         _ => true,
-    }
-}
-
-/// A command: in a list, the program, or what a shell is given to run.
-fn command(value: &Value) -> bool {
-    let Known::List(list) = &value.known else { return true };
-    let shell = list.iter().any(|word| {
-        let word = word.constant().unwrap_or_default();
-        matches!(word, "-c" | "/c" | "/C" | "-Command" | "eval")
-    });
-    let spoken = |word: &Value| {
-        let before = word.known_text().and_then(|text| text.split_once(TAINTED));
-        before.is_some_and(|(before, _)| before.trim_start().contains(' '))
-    };
-    shell || list.first().is_some_and(Value::is_tainted) || list.iter().any(spoken)
-}
-
-/// Of FastAPI, one segment of an address: there is no slash in it, however it is encoded.
-pub(super) fn one_segment(value: &mut Value) {
-    let harm = bit("path-traversal");
-    value.each(|t| {
-        t.clean |= harm;
-        true
-    });
-}
-
-/// The fields of an address that come after its host: what they hold does not decide where it leads.
-pub(super) fn past_host(field: &str, value: &mut Value) {
-    const FIELDS: &[&str] =
-        &["Path", "RawPath", "RawQuery", "Fragment", "pathname", "search", "searchParams"];
-    if value.is_tainted() && FIELDS.contains(&field) {
-        let harms = bit("open-redirect") | bit("request-forgery");
-        value.each(|t| {
-            t.clean |= harms;
-            true
-        });
     }
 }
 

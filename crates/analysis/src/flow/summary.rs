@@ -5,13 +5,11 @@ use std::rc::Rc;
 use super::{
     call::Made,
     clean,
-    form::{Function, Kind, Param},
-    lower_expr::simple,
-    lower_fn::INJECTED,
-    model::Reach,
+    form::{Action, Function, Kind, Stmt},
+    objects::Seed,
+    parameter::is_number,
     run::{Frame, Hit, Run, State, Summary},
-    shape::one_segment,
-    value::{HOLE, Known, Origin, TAINTED, Taint, Value},
+    value::{HOLE, Known, Origin, TAINTED, Value},
 };
 
 /// How many hits of a function are told to its callers.
@@ -23,101 +21,9 @@ const MAX_FRAMES: usize = 8;
 /// How often a function written in place is followed: loops run twice.
 const MAX_ROUNDS: u8 = 2;
 
-/// Parameters that a call is made on or with; they are no data.
-const HANDLES: &[&str] = &[
-    "self",
-    "cls",
-    "this",
-    "ctx",
-    "context",
-    "db",
-    "tx",
-    "conn",
-    "connection",
-    "cursor",
-    "client",
-    "request",
-    "req",
-    "res",
-    "response",
-    "session",
-    "logger",
-    "log",
-    "app",
-    "next",
-    "err",
-    "error",
-    "callback",
-    "cb",
-    "done",
-    "config",
-    "options",
-    "opts",
-    "settings",
-    "_",
-    "w",
-    "r",
-    "c",
-    "t",
-    "engine",
-    "repo",
-    "repository",
-    "kwargs",
-    "$this",
-    "env",
-    "table",
-    "schema",
-];
-
-/// Types whose values cannot hold a text.
-const NUMBERS: &[&str] = &[
-    "int",
-    "integer",
-    "long",
-    "short",
-    "float",
-    "double",
-    "bool",
-    "boolean",
-    "guid",
-    "uuid",
-    "decimal",
-    "datetime",
-    "number",
-    "int64",
-    "int32",
-    "uint",
-    "bigdecimal",
-    "date",
-    "localdate",
-];
-
-/// Types whose values are text, or may hold it.
-const TEXTS: &[&str] = &[
-    "string",
-    "str",
-    "text",
-    "object",
-    "any",
-    "bytes",
-    "byte",
-    "charsequence",
-    "mixed",
-    "interface",
-    "anystr",
-    "optional",
-    "list",
-    "array",
-    "iterable",
-    "union",
-    "dict",
-    "map",
-    "record",
-];
-
 impl<'t> Run<'_, 't> {
     /// Follows a function; `seed` is what its parameters may be, where it is passed to a call.
-    pub(super) fn function(&mut self, at: usize, seed: Option<&Value>) {
+    pub(super) fn function(&mut self, at: usize, seed: Option<Seed>) {
         let unit = self.unit;
         let (Some(function), Some(rounds)) = (unit.functions.get(at), self.rounds.get_mut(at))
         else {
@@ -131,7 +37,7 @@ impl<'t> Run<'_, 't> {
         }
         *rounds += 1;
         let kept = (!in_place && !function.nested).then(|| self.env.leave());
-        let summary = self.run_function(at, function, seed);
+        let summary = self.run_function(at, function, seed.as_ref());
         if let Some(kept) = kept {
             self.env.enter_again(kept);
         }
@@ -140,12 +46,7 @@ impl<'t> Run<'_, 't> {
         }
     }
 
-    fn run_function(
-        &mut self,
-        at: usize,
-        function: &Function<'t>,
-        seed: Option<&Value>,
-    ) -> Summary {
+    fn run_function(&mut self, at: usize, function: &Function<'t>, seed: Option<&Seed>) -> Summary {
         if let Some(state) = self.states.get_mut(at) {
             *state = State::Active;
         }
@@ -154,6 +55,7 @@ impl<'t> Run<'_, 't> {
         self.env.push();
         self.frames.push(Frame { function: Some(at), class, ..Frame::default() });
         for (number, param) in function.params.iter().enumerate() {
+            let seed = seed.and_then(|seed| seed.of(number));
             let value = self.parameter(at, number, function, param, seed);
             self.bind(&param.target, value);
         }
@@ -167,72 +69,20 @@ impl<'t> Run<'_, 't> {
         Summary { gives, hits, fills }
     }
 
-    /// What a parameter is when nobody knows the caller.
-    fn parameter(
-        &mut self,
-        at: usize,
-        number: usize,
-        function: &Function<'t>,
-        param: &Param<'t>,
-        seed: Option<&Value>,
-    ) -> Value {
-        let line = param.target.line;
-        let ty = param.ty.map(simple).unwrap_or_default();
-        let name = param.target.name().unwrap_or_default();
-        let mut value = Value::named(match self.language {
-            "Python" | "JavaScript" if ty.ends_with("Request") || is_request(param) => "request",
-            _ if ty.is_empty() => name,
-            _ => ty,
+    /// Whether a function only gives a field, one that may hold what its object was made of.
+    fn gives_field(&self, function: &Function<'t>) -> bool {
+        let Some((name, says)) = given_field(function) else { return false };
+        let Some(class) = function.class.and_then(|at| self.unit.classes.get(at)) else {
+            return false;
+        };
+        let declared = class.fields.iter().find_map(|field| match &field.kind {
+            Action::Assign(assign) if assign.target.name() == Some(name) => Some(assign),
+            _ => None,
         });
-        // What is passed beside values of a request are services, by their type.
-        let typed = self.language == "CSharp" && param.ty.is_some();
-        if let Some(seed) = seed.filter(|_| !typed || is_data(name, param.ty, self.language)) {
-            value.take(seed);
-        }
-        let numbered = ["int", "float", "uuid"].map(|kind| format!("<{kind}:{name}>"));
-        let is_number = |mark: &&str| numbered.iter().any(|part| mark.contains(part.as_str()));
-        if param.marks.iter().any(|mark| mark.contains(INJECTED))
-            || function.marks.iter().any(is_number)
-        {
-            return value;
-        }
-        if words(param.ty).any(|word| NUMBERS.contains(&word.as_str())) {
-            return Value::default();
-        }
-        if let Some(reach) = self.filled_from_request(function, param) {
-            let label = if name.is_empty() { "parameter" } else { name };
-            self.taint(&mut value, reach, line, label);
-            let segment = format!("{{{name}}}");
-            if self.language == "Python" && function.marks.iter().any(|m| m.contains(&segment)) {
-                one_segment(&mut value);
-            }
-        } else if !function.name.is_empty() && is_data(name, param.ty, self.language) {
-            let note = format!("parameter `{name}`");
-            value.add(Taint::new(Origin::Param(at, number), line, &note));
-        }
-        value
-    }
-
-    /// Whether a framework fills a parameter from a request.
-    fn filled_from_request(&self, function: &Function<'t>, param: &Param<'t>) -> Option<Reach> {
-        let has = |marks: &[&str], wanted: &str| marks.iter().any(|m| is_marked(m, wanted));
-        let name = param.target.name().unwrap_or_default();
-        let marked = self.model.marks.iter().find(|(mark, _)| has(&param.marks, mark));
-        if let Some((_, reach)) = marked {
-            return Some(*reach);
-        }
-        let ty = param.ty.map(simple).unwrap_or_default();
-        let class = self.by_class.get(ty).and_then(|at| self.unit.classes.get(*at));
-        let is_body = ty == "UploadFile" || class.is_some_and(|c| c.head.contains("BaseModel"));
-        if HANDLES.contains(&name) || !is_body && !is_text(param.ty) && param.ty.is_some() {
-            return None;
-        }
-        let handled = self.model.handlers.iter().find(|(mark, _)| has(&function.marks, mark));
-        let class = function.class.and_then(|c| self.unit.classes.get(c));
-        let controller = self.language == "CSharp"
-            && function.exported
-            && class.is_some_and(|c| c.head.contains("Controller") && !c.head.contains("static "));
-        handled.map(|(_, reach)| *reach).or(controller.then_some(Reach::Request))
+        declared.map_or(says, |field| {
+            let fixed = matches!(field.value.kind, Kind::Str(_) | Kind::Int(_) | Kind::Bool(_));
+            !fixed && !is_number(field.ty)
+        })
     }
 
     /// The value of a function of this file, and the harm its parameters do in it.
@@ -256,7 +106,9 @@ impl<'t> Run<'_, 't> {
             }
         }
         let mut gives = self.seen_from(at, made, &summary.gives);
-        if made.args.is_empty() && made.name.starts_with("get") && made.object.is_tainted() {
+        let gets = made.name.starts_with("get")
+            || self.unit.functions.get(at).is_some_and(|f| self.gives_field(f));
+        if made.args.is_empty() && gets && made.object.is_tainted() {
             gives.take(&made.object);
         }
         gives.known = match &summary.gives.known {
@@ -359,42 +211,16 @@ impl<'t> Run<'_, 't> {
     }
 }
 
-/// Whether a parameter is a request taken apart: `({ body, query }, res) => …`.
-fn is_request(param: &Param<'_>) -> bool {
-    const PARTS: &[&str] = &["body", "query", "params", "cookies", "headers"];
-    let Kind::Map(pairs) = &param.target.kind else { return false };
-    let mut keys = pairs.iter().map(|(key, _)| &key.kind);
-    keys.any(|key| matches!(key, Kind::Str(key) if PARTS.contains(&&**key)))
-}
-
-/// The words of a type, in small letters.
-fn words(ty: Option<&str>) -> impl Iterator<Item = String> {
-    let ty = ty.unwrap_or_default();
-    let words = ty.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty());
-    words.map(str::to_ascii_lowercase)
-}
-
-fn is_text(ty: Option<&str>) -> bool {
-    words(ty).any(|word| TEXTS.contains(&word.as_str()))
-}
-
-/// Whether a parameter may hold what somebody else wrote.
-fn is_data(name: &str, ty: Option<&str>, language: &str) -> bool {
-    let name = name.trim_start_matches(['$', '*']);
-    let typed = match ty {
-        Some(_) => is_text(ty),
-        None => !matches!(language, "Java" | "Go" | "CSharp"),
+/// The field that is all a function gives, and whether it says whose.
+fn given_field<'t>(function: &Function<'t>) -> Option<(&'t str, bool)> {
+    let [Stmt { kind: Action::Return(Some(given)), .. }] = function.body.as_slice() else {
+        return None;
     };
-    // What the fields of a form are kept in.
-    let fields = language == "Php" && ty == Some("array") && matches!(name, "request" | "req");
-    typed && !name.is_empty() && (fields || !HANDLES.contains(&name))
-}
-
-/// Whether annotations as written hold one of this name.
-pub(super) fn is_marked(marks: &str, wanted: &str) -> bool {
-    marks.split(['@', '[']).any(|mark| {
-        let end = |c: char| c == '(' || c == ']' || c == ',' || c.is_whitespace();
-        let name = mark.split(end).next().unwrap_or_default();
-        name.rsplit('.').next() == Some(wanted)
-    })
+    match &given.kind {
+        Kind::Name(name) => Some((*name, name.starts_with('@'))),
+        Kind::Member(owner, name) if matches!(owner.name(), Some("this" | "self" | "$this")) => {
+            Some((*name, true))
+        }
+        _ => None,
+    }
 }

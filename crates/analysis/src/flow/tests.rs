@@ -11,6 +11,7 @@ fn file_name(language: &str) -> &'static str {
         "Go" => "a.go",
         "Php" => "a.php",
         "Ruby" => "a.rb",
+        "Kotlin" => "A.kt",
         _ => "A.cs",
     }
 }

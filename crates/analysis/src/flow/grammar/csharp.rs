@@ -2,7 +2,10 @@
 
 use tree_sitter::Node;
 
-use super::{Grammar, Shape as X, java::assignment};
+use super::{
+    Grammar, Shape as X,
+    java::{assignment, bound, counts},
+};
 use crate::flow::{
     form::{Action, Assign, Call, Expr, Kind, Loop, Stmt},
     lower::{Lowering, last_line, line, named},
@@ -77,7 +80,7 @@ pub(super) const GRAMMAR: Grammar = Grammar {
         ("cast_expression", X::Inner("value")),
         ("as_expression", X::Inner("left")),
         ("is_expression", X::Literal),
-        ("is_pattern_expression", X::Literal),
+        ("is_pattern_expression", X::Expr(matched)),
         ("await_expression", X::Inner("")),
         ("parenthesized_expression", X::Inner("")),
         ("implicit_array_creation_expression", X::Inner("")),
@@ -119,6 +122,15 @@ fn boolean<'t>(lowering: &mut Lowering<'t>, node: Node<'t>) -> Expr<'t> {
     Expr { line: line(node), kind: Kind::Bool(lowering.source(node) == "true") }
 }
 
+/// `a is T b`: from here on `b` is `a`.
+fn matched<'t>(lowering: &mut Lowering<'t>, node: Node<'t>) -> Expr<'t> {
+    let pattern = node.child_by_field_name("pattern");
+    let ty = pattern.and_then(|n| n.child_by_field_name("type"));
+    let name = pattern.and_then(|n| n.child_by_field_name("name"));
+    let name = name.filter(|_| !counts(lowering, ty));
+    bound(lowering, node, node.child_by_field_name("expression"), name)
+}
+
 /// `Name<T>` goes by its name.
 fn generic<'t>(lowering: &mut Lowering<'t>, node: Node<'t>) -> Expr<'t> {
     let full = lowering.source(node);
@@ -154,7 +166,7 @@ fn creation<'t>(lowering: &mut Lowering<'t>, node: Node<'t>) -> Expr<'t> {
         let name = part.child_by_field_name("left").map(|n| lowering.source(n));
         let value = part.child_by_field_name("right").unwrap_or(part);
         let value = lowering.expr(value);
-        args.push(super::super::form::Arg { name, value });
+        args.push(super::super::form::Arg { name, out: false, value });
     }
     Expr {
         line: at,

@@ -6,6 +6,7 @@ use super::{Grammar, Shape as X};
 use crate::flow::{
     form::{Action, Assign, Expr, Kind, Loop, Stmt},
     lower::{Lowering, line},
+    parameter::is_number,
 };
 
 pub(super) const GRAMMAR: Grammar = Grammar {
@@ -45,7 +46,8 @@ pub(super) const GRAMMAR: Grammar = Grammar {
         ("binary_expression", X::Binary("left", "right")),
         ("unary_expression", X::Unary("operand")),
         ("update_expression", X::Literal),
-        ("instanceof_expression", X::Literal),
+        ("instanceof_expression", X::Expr(matched)),
+        ("method_reference", X::Member("", "")),
         ("ternary_expression", X::Pick("condition", "consequence", "alternative")),
         ("string_literal", X::Text),
         ("string_fragment", X::Fragment),
@@ -96,6 +98,34 @@ pub(super) fn declaration<'t>(
         let kind = Action::Assign(Assign { target, ty, adds: false, value });
         out.push(Stmt { line: line(declarator), kind });
     }
+}
+
+/// `a instanceof T b`: from here on `b` is `a`.
+fn matched<'t>(lowering: &mut Lowering<'t>, node: Node<'t>) -> Expr<'t> {
+    let ty = node.child_by_field_name("right");
+    let name = node.child_by_field_name("name").filter(|_| !counts(lowering, ty));
+    bound(lowering, node, node.child_by_field_name("left"), name)
+}
+
+/// Whether what is of this type cannot hold a text.
+pub(super) fn counts<'t>(lowering: &Lowering<'t>, ty: Option<Node<'t>>) -> bool {
+    is_number(ty.map(|n| lowering.source(n)))
+}
+
+/// A test whose answer nobody knows, which names what it tests.
+pub(super) fn bound<'t>(
+    lowering: &mut Lowering<'t>,
+    node: Node<'t>,
+    tested: Option<Node<'t>>,
+    name: Option<Node<'t>>,
+) -> Expr<'t> {
+    let at = line(node);
+    let unknown = Expr { line: at, kind: Kind::Literal };
+    let (Some(tested), Some(name)) = (tested, name) else { return unknown };
+    let assign =
+        Assign { target: lowering.expr(name), ty: None, adds: false, value: lowering.expr(tested) };
+    let named = Expr { line: at, kind: Kind::Assign(Box::new(assign)) };
+    Expr { line: at, kind: Kind::Seq(vec![named, unknown]) }
 }
 
 /// `a = 1`, `a += 1`.

@@ -132,7 +132,7 @@ fn attribute<'t>(lowering: &mut Lowering<'t>, node: Node<'t>) -> Expr<'t> {
     let parts = lowering.parts(node);
     let name = parts.first().map_or("", |n| lowering.source(*n));
     let value = parts.get(1).map(|n| lowering.expr(*n));
-    let args = value.into_iter().map(|value| Arg { name: None, value }).collect();
+    let args = value.into_iter().map(|value| Arg { name: None, out: false, value }).collect();
     let callee = Expr { line: line(node), kind: Kind::Name(name) };
     let call = Call { callee, args, new: false, end: last_line(node) };
     Expr { line: line(node), kind: Kind::Call(Box::new(call)) }

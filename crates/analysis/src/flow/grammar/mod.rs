@@ -5,6 +5,7 @@ mod csharp;
 mod go;
 mod java;
 mod javascript;
+mod kotlin;
 mod php;
 mod python;
 mod ruby;
@@ -21,7 +22,7 @@ use super::{
 };
 use crate::Lang;
 
-/// What a kind of node is. Strings name fields; `""` is the next named child, `"-"` nothing.
+/// What a kind of node is. Strings name fields, `":kind"` the first named child of a kind; `""` is the next named child, `"-"` nothing.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Shape {
     /// Nothing that moves a value.
@@ -145,6 +146,7 @@ const GRAMMARS: &[(S, &Grammar)] = &[
     (S::Php, &php::GRAMMAR),
     (S::Ruby, &ruby::GRAMMAR),
     (S::CSharp, &csharp::GRAMMAR),
+    (S::Kotlin, &kotlin::GRAMMAR),
 ];
 
 /// The table of a language; `None` where values are not followed.

@@ -122,8 +122,12 @@ pub(super) fn shell<'t>(lowering: &mut Lowering<'t>, node: Node<'t>) -> Expr<'t>
     let parts = lowering.parts(node).into_iter().map(|n| lowering.expr(n)).collect();
     let value = make(node, Kind::Join(parts));
     let callee = make(node, Kind::Name("`"));
-    let call =
-        Call { callee, args: vec![Arg { name: None, value }], new: false, end: last_line(node) };
+    let call = Call {
+        callee,
+        args: vec![Arg { name: None, out: false, value }],
+        new: false,
+        end: last_line(node),
+    };
     make(node, Kind::Call(Box::new(call)))
 }
 
@@ -168,7 +172,7 @@ fn array<'t>(lowering: &mut Lowering<'t>, node: Node<'t>) -> Expr<'t> {
 /// `exit("text")` prints it, and ends.
 fn exit<'t>(lowering: &mut Lowering<'t>, node: Node<'t>, out: &mut Vec<Stmt<'t>>) {
     let args = lowering.parts(node).into_iter().map(|n| lowering.expr(n));
-    let args = args.map(|value| Arg { name: None, value }).collect();
+    let args = args.map(|value| Arg { name: None, out: false, value }).collect();
     let callee = make(node, Kind::Name("echo"));
     let call =
         make(node, Kind::Call(Box::new(Call { callee, args, new: false, end: last_line(node) })));

@@ -125,8 +125,12 @@ fn regex<'t>(lowering: &mut Lowering<'t>, node: Node<'t>) -> Expr<'t> {
     }
     let value = Expr { line: at, kind: Kind::Join(parts) };
     let callee = Expr { line: at, kind: Kind::Name("Regexp") };
-    let call =
-        Call { callee, args: vec![Arg { name: None, value }], new: true, end: last_line(node) };
+    let call = Call {
+        callee,
+        args: vec![Arg { name: None, out: false, value }],
+        new: true,
+        end: last_line(node),
+    };
     Expr { line: at, kind: Kind::Call(Box::new(call)) }
 }
 
@@ -158,7 +162,7 @@ fn call<'t>(lowering: &mut Lowering<'t>, node: Node<'t>) -> Expr<'t> {
     }
     let mut args = lowering.args(args);
     if let Some(block) = block {
-        args.push(Arg { name: None, value: lowering.expr(block) });
+        args.push(Arg { name: None, out: false, value: lowering.expr(block) });
     }
     Expr { line: at, kind: Kind::Call(Box::new(Call { callee, args, new, end: last_line(node) })) }
 }
