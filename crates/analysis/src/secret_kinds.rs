@@ -33,7 +33,9 @@ impl Kind {
     /// Its expression, compiled when a text first needs it; absent when it is none, which a test
     /// rules out.
     pub(super) fn regex(&self) -> Option<&Regex> {
-        self.regex.get_or_init(|| Regex::new(&self.expression).ok()).as_ref()
+        // The word boundary of Unicode makes an expression slow over any text that is not all ASCII.
+        let compiled = || Regex::new(&self.expression.replace(r"\b", r"(?-u:\b)")).ok();
+        self.regex.get_or_init(compiled).as_ref()
     }
 }
 
@@ -89,20 +91,25 @@ const ROWS: &[Row] = &[
      r#"(?i)\b(?:server|host|data source|user id|uid|user|database|initial catalog)[ ]*=[^;\n"'=]{1,100};(?:[^;\n"']{0,100};){0,8}[ ]*(?:password|pwd)[ ]?=[ ]*(?P<secret>[^;"'\s<>{}$%*]{4,128})"#, true),
     ("connection-password", "password in a connection string", High, 80, "://",
      r#"\b[a-z][a-z0-9+.\-]{1,20}://[^\s:/@"'`<>{}$%]{1,60}:(?P<secret>[^\s:/@"'`<>{}$%]{6,80})@[A-Za-z0-9.\-]+"#, true),
-    ("hardcoded-credential", "hard-coded credential", Medium, 70, "passw|_pass|-pass|passphrase|secret|key|token",
-     r#"(?i)(?:passw(?:or)?d|[_-]pass|passphrase|secret(?:[_-]key[_-]base)?|api[_-]?key|apikey|auth[_-]?token|access[_-]?token|private[_-]?token|client[_-]?secret|(?:access|auth|encryption|jwt|secret|session|signing)[_-]?key)["']?\]?(?:\s*:\s*&?(?:'static )?[a-z]+)?\s*(?::=|=>|=|:)\s*(?:\[\]byte\(|b|Buffer\.from\()?(?:"(?P<secret>[^"\s]{10,})"|'(?P<single>[^'\s]{10,})')"#, true),
+    ("bearer-token", "token in an authorization header", High, 70, "bearer",
+     r#"(?i)["'`](?:authorization:[ ]*)?bearer[ ]+(?P<secret>[a-z0-9+/=._~\-]{20,800})["'`]"#, true),
+    ("hardcoded-credential", "hard-coded credential", Medium, 70, "passw|_pass|-pass|passphrase|secret|key|token|pwd|psk|pepper",
+     r#"(?i)(?:passw(?:or)?d|[_-]pass|\bpwd|[_.-]pwd|dbpwd|\bpsk|(?-i:[a-z]Pwd)|passphrase|secret(?:[_-]key[_-]base)?|api[_-]?key|apikey|auth[_-]?token|access[_-]?token|private[_-]?token|client[_-]?secret|pepper|(?:access|auth|encryption|jwt|master|secret|session|signing)[_-]?key)(?:\\?["']?\]?(?:\s*\{[^{}"'\n]{0,60}\})?(?:\s*:\s*&?(?:'static )?[a-z]+)?\s*(?::=|=>|=|:)|["']\s*,)\s*(?:\[\]byte\(|b|Buffer\.from\()?(?:"?\\{0,3}"(?P<secret>[^"\s]{8,}?)\\{0,3}"|'(?P<single>[^'\s]{8,})')"#, true),
     ("assigned-token", "value of a name that speaks of a token or key", Medium, 60, "token|credential|key|auth",
      r#"(?i)(?:token|credentials?|[a-z]key|[_-]key|[_-]auth)["']?\]?\s*(?::=|=>|=|:)\s*(?:"(?P<secret>[a-z0-9+/_=\-]{20,})"|'(?P<single>[a-z0-9+/_=\-]{20,})')"#, true),
-    ("token-in-settings", "value of a name that speaks of a secret", Medium, 60, "passw|secret|token|key",
-     r#"(?im)(?:passw(?:or)?d|secret|token|[a-z]key|[_-]key)[ \t]*[=:][ \t]*(?P<secret>[a-z0-9+/_=\-]{20,})[ \t]*\r?$"#, true),
+    ("token-in-settings", "value of a name that speaks of a secret", Medium, 60, "passw|secret|token|key|pepper",
+     r#"(?im)(?:passw(?:or)?d|secret|token|[a-z]key|[_.-]key|key_base|pepper)[ \t]*[=:][ \t]*(?P<secret>[a-z0-9+/_=\-]{20,})[ \t]*\r?$"#, true),
+    ("password-in-settings", "password in settings", High, 70, "pass|pwd|psk|secret|masterauth",
+     r#"(?im)(?:passw(?:or)?d|passphrase|passcode|pwd|psk|secret|(?:\b|[_.-]|db|smtp|mail|sql|user|ftp|ldap|key)pass)[ \t]*[=:][ \t]*(?P<secret>[a-z0-9!+=?_\-][^\s"'`\\]{6,62}[^\s"'`\\,;{(:>?])[ \t]*(?:[ \t][#;][^\n]*)?\r?$|\b(?:requirepass|masterauth)[ \t]+(?P<single>[a-z0-9!+=?_\-][^\s"'`\\]{7,63})[ \t]*\r?$"#, true),
 ];
 
 /// Of these, the name before the value is all there is to tell it by, and a longer value is data.
-const NAMED: &[&str] = &["hardcoded-credential", "assigned-token", "token-in-settings"];
+const NAMED: &[&str] =
+    &["hardcoded-credential", "assigned-token", "token-in-settings", "password-in-settings"];
 pub(super) const LONGEST_NAMED: usize = 200;
 
 /// Rows that would also match what a more specific kind names.
-const GENERIC: usize = 7;
+const GENERIC: usize = 9;
 
 const PACK: &str = include_str!("secret_pack.tsv");
 
@@ -171,6 +178,7 @@ fn row(row: &Row) -> (Kind, Vec<&'static str>) {
         digits: false,
         entropy: match id {
             "assigned-token" | "token-in-settings" => 3.7,
+            "bearer-token" => 3.5,
             "curl-header" => 2.7,
             _ if generic => 3.3,
             _ => 0.0,

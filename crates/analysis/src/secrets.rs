@@ -16,15 +16,35 @@ use super::{
     secret_kinds::{Kind, LONGEST_NAMED, kinds, listed},
 };
 use checksum::checksum;
+use chosen::{chosen, is_name, names_password};
 use known_samples::is_known_sample;
-use made_up::{beside_its_pattern, is_listed, made_up};
-use weigh::{NO_SECRETS, digits, entropy, mixed, placeholder};
+use made_up::{beside_its_pattern, is_code, is_listed, made_up};
+use weigh::{CLIENT_IDS, NO_SECRETS, digits, entropy, is_hex_secret, mixed, placeholder};
 
 /// Each byte of a secret becomes this one; line ends stay.
 const MASK: u8 = b'*';
 
 /// Confidence, in hundredths, in a token whose checksum is right.
 const CHECKED: u8 = 99;
+
+/// Kinds of which the name stands first on its line.
+const IN_SETTINGS: &[&str] = &["token-in-settings", "password-in-settings"];
+
+/// Kinds that a place tells, where a stand-in may be as well.
+const BY_PLACE: &[&str] = &[
+    "address-password",
+    "database-password",
+    "environment-secret",
+    "login-module-password",
+    "netrc-password",
+    "password-element",
+    "password-option",
+    "pgpass-password",
+    "schema-registry-password",
+];
+
+/// Fewest bytes of a generated value that only a name tells.
+const SHORTEST_GENERATED: usize = 10;
 
 /// What tells another tool to let a secret pass: somebody has thought about it, which counts but
 /// stays below the usual threshold.
@@ -184,7 +204,9 @@ impl Masked {
             let at = lines.get(line).unwrap_or_default();
             let generic = kinds().all[secret.kind].generic;
             let listed = generic && is_listed(&lines, line, secret.range.len());
-            let sample = listed || made_up(secret, path, at) || beside_its_pattern(&lines, line);
+            let code = kinds().all[secret.kind].id == "password-in-settings" && is_code(path);
+            let sample =
+                listed || code || made_up(secret, path, at) || beside_its_pattern(&lines, line);
             !sample && said.insert(secret.first) && touched.contains(line)
         };
         self.secrets.iter().filter(reported).filter_map(|s| finding(s, path, &lines)).collect()
@@ -287,7 +309,7 @@ fn matches<'t>(kind: &'t Kind, text: &'t str) -> impl Iterator<Item = Range<usiz
             } else {
                 vec![value.range()]
             };
-            let placed = kind.id != "token-in-settings" || weigh::is_setting(text, start);
+            let placed = !IN_SETTINGS.contains(&kind.id) || weigh::is_setting(text, start);
             let fits =
                 move |range: &Range<usize>| placed && is_secret(kind, name, &text[range.clone()]);
             values.into_iter().filter(fits)
@@ -302,20 +324,38 @@ fn is_secret(kind: &Kind, name: &str, value: &str) -> bool {
         // A header alone, as in code that looks for one, is no key.
         return value.bytes().filter(u8::is_ascii_alphanumeric).count() >= 40;
     }
-    let random = entropy(value) >= kind.entropy
-        && (!kind.generic || value.len() <= LONGEST_NAMED && mixed(value))
-        && (!kind.digits || digits(value) >= 2);
     // `vendor_VERSION=<commit>`: the loosest kinds go by a name nearby.
     let name = name.to_ascii_lowercase();
+    let random = entropy(value) >= kind.entropy || is_hex_secret(kind, &name, value);
+    let generated = random
+        && (!kind.generic || value.len() <= LONGEST_NAMED && mixed(value))
+        && (!kind.generic || value.len() >= SHORTEST_GENERATED)
+        && (!kind.digits || digits(value) >= 2);
+    let fits = match kind.id {
+        "password-in-settings" => chosen(value) && !is_name(value),
+        "bearer-token" => generated && mixed(value) && !is_name(value),
+        id if BY_PLACE.contains(&id) => {
+            (generated && mixed(value) || chosen(value)) && !is_name(value)
+        }
+        // `field("password", "//input[1]")`: what is beside a name is not always its value.
+        "hardcoded-credential" if name.contains(',') && is_name(value) => false,
+        "hardcoded-credential" => generated || names_password(&name) && chosen(value),
+        _ => generated,
+    };
+    let named = kind.generic || kind.digits;
     let harmless = kind.weigh && placeholder(value)
         || NO_SECRETS.iter().any(|word| name.contains(word))
+        || named && CLIENT_IDS.iter().any(|word| name.contains(word))
+        || weigh::is_public(value)
+        || kind.generic && weigh::is_reference(value)
         || is_known_sample(value)
         || kind.id == "kubernetes-secret" && weigh::encodes_placeholder(value)
         || kind.id.starts_with("curl") && weigh::is_role(value);
-    random && !harmless
+    fits && !harmless
 }
 
 mod checksum;
+mod chosen;
 mod known_samples;
 mod made_up;
 mod weigh;

@@ -6,6 +6,19 @@ use super::{
     Secret, kinds,
 };
 
+const HERE: &[&str] = &["localhost", "127.0.0.1", "host.docker.internal"];
+
+/// Whether what a path holds is written in a language of programs, where a value without quotes is an
+/// expression.
+pub(super) fn is_code(path: &str) -> bool {
+    const ENDS: &str = " c cc clj cpp cs css dart erl ex exs fs go gradle groovy h hcl hpp hs html java jl js \
+                        jsx kt kts less lua m mjs cjs ml mm nix php pl pm py r rb rs sass scala scss sol sql \
+                        svelte swift tf ts tsx vb vim vue zig md rst adoc ";
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.rsplit_once('.')
+        .is_some_and(|(_, end)| ENDS.contains(&format!(" {} ", end.to_ascii_lowercase())))
+}
+
 /// Whether path and line tell that this credential opens nothing: one made up for tests and
 /// explanations, or one that its vendor means to be public.
 pub(super) fn made_up(secret: &Secret, path: &str, line: &str) -> bool {
@@ -32,7 +45,24 @@ pub(super) fn made_up(secret: &Secret, path: &str, line: &str) -> bool {
         "connection-password" | "connection-string-password" => {
             test || shown || stands_alone(path) || opens_nothing(&line, secret.word)
         }
-        "hardcoded-credential" | "assigned-token" | "token-in-settings" => {
+        "address-password" | "database-password" => {
+            test || shown || stands_alone(path) || line.contains("example") || leads_here(&line)
+        }
+        // Laravel writes one into the settings of tests.
+        "laravel-app-key" => {
+            let file = path.rsplit('/').next().unwrap_or_default();
+            test || stands_alone(path) || explains() || file.contains("test")
+        }
+        "htpasswd-entry" if is_comment(&line) => true,
+        "hardcoded-credential"
+        | "assigned-token"
+        | "token-in-settings"
+        | "password-in-settings"
+        | "password-element"
+        | "password-option"
+        | "environment-secret"
+        | "htpasswd-entry"
+        | "bearer-token" => {
             test || shown
                 || stands_alone(path)
                 || explains()
@@ -46,10 +76,14 @@ pub(super) fn made_up(secret: &Secret, path: &str, line: &str) -> bool {
     }
 }
 
+/// Whether a line names this machine.
+fn leads_here(line: &str) -> bool {
+    HERE.iter().any(|host| line.contains(host))
+}
+
 /// Whether a connection string, its password masked, leads nowhere: to this machine, or with a mere
 /// word for a password to a container beside this one or from a comment.
 fn opens_nothing(line: &str, word: bool) -> bool {
-    const HERE: &[&str] = &["localhost", "127.0.0.1", "host.docker.internal"];
     let mut hosts = line.split("*@").skip(1).map(|rest| {
         rest.split(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '.' | '-' | '_'))
             .next()
@@ -62,7 +96,15 @@ fn opens_nothing(line: &str, word: bool) -> bool {
 /// Whether a line beside it holds a hexadecimal value as long as this one: a list of digests.
 pub(super) fn is_listed(lines: &Lines<'_>, line: u32, length: usize) -> bool {
     let digest = |word: &str| word.len() == length && word.bytes().all(|b| b.is_ascii_hexdigit());
-    let holds = |text: &str| text.split(|c: char| !c.is_ascii_alphanumeric()).any(digest);
+    // `client_id` beside `client_secret`: both as long, and no list.
+    let named_id = |text: &str| {
+        let name = text.split([':', '=']).next().unwrap_or_default();
+        let name = name.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
+        name.to_ascii_lowercase().ends_with("id")
+    };
+    let holds = |text: &str| {
+        text.split(|c: char| !c.is_ascii_alphanumeric()).any(digest) && !named_id(text)
+    };
     length >= 32
         && [line.saturating_sub(1), line + 1].iter().filter_map(|n| lines.get(*n)).any(holds)
 }
@@ -100,6 +142,6 @@ fn stands_alone(path: &str) -> bool {
     folders.split('/').any(|folder| ci(folder) || folder.contains("seed"))
         || name.contains("seeder")
         || ends.iter().any(|end| name.ends_with(end))
-        || name.starts_with("docker-compose")
-            && ["ci", "test", "dev", "cypress"].iter().any(|w| name.contains(w))
+        || ["docker-compose", "compose."].iter().any(|start| name.starts_with(start))
+            && ["ci", "test", "dev", "cypress", "local"].iter().any(|w| name.contains(w))
 }

@@ -65,6 +65,7 @@ fn with_word(index: usize, kind: &Kind, text: String) -> String {
 const TOLD_AS: &[(&str, &[&str], &str)] = &[
     ("anthropic-admin-api-key", &["anthropic-key"], SAME),
     ("anthropic-api-key", &["anthropic-key"], SAME),
+    ("azure-shared-access-key", &["azure-storage-account-key"], "as long, in the same strings"),
     ("clerk-secret-key", &["stripe-live-key", "stripe-test-key"], BEGINS),
     ("endorlabs-api-secret", &["endorlabs-api-key"], "only the name before tells them apart"),
     ("github-fine-grained-pat", &["github-fine-grained-token"], SAME),
@@ -188,4 +189,32 @@ fn a_secret_is_told_once() {
     assert_eq!(lines(twice, &[3..=3].into_iter().collect()), [0; 0], "it was there");
     let explained = "# example: api_key = \"KEY\"\napi_key = \"KEY\"\n";
     assert_eq!(lines(explained, &LineSet::all()), [2], "what explains is no first time");
+}
+
+/// An option without a value, a token that is nobody's credential, and what names a secret are none.
+#[test]
+fn options_and_names_are_no_passwords() {
+    let told = |text: &str| mask(format!("{text}\n")).any();
+    for text in [
+        "pg_dump --no-password db1-host2.internal",
+        "ansible-playbook --ask-vault-pass deploy2prod3.yml",
+        "tool --pwd /srv/App1/data2",
+        "<NextToken>AAbb2233445566</NextToken>",
+        "<property name=\"password\" value=\"ENC(kX9mQ2vL7p)\"/>",
+        "{\"name\": \"csrf_token\", \"value\": \"a8f5f167f44f4964e6c998dee827110c\"}",
+        "- name: DB_SECRET\n  value: projects/12/secrets/db2/versions/3",
+        "find(\"password\", \"//input[@id='Pw12']\")",
+    ] {
+        assert!(!told(text), "{text}");
+    }
+    for text in [
+        "tool --db-password kX9mQ2vL7p",
+        "tool --db-pwd=kX9mQ2vL7p",
+        "<accessToken>kX9mQ2vL7pR4</accessToken>",
+        "<property name=\"password\" value=\"kX9mQ2vL7p\"/>",
+        "- name: DB_SECRET\n  value: kX9mQ2vL7p",
+        "{\"name\": \"VAULT_TOKEN\", \"value\": \"kX9mQ2vL7pR4\"}",
+    ] {
+        assert!(told(text), "{text}");
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::super::secret_kinds::Kind;
 use base64::{Engine as _, prelude::BASE64_STANDARD as STANDARD};
 
 /// So many characters in order are no chance.
@@ -20,7 +21,14 @@ pub(super) const NO_SECRETS: &[&str] = &[
     "digest",
     "md5",
     "public",
+    "existingsecret",
+    "secretname",
+    "secret_name",
+    "secretref",
 ];
+
+/// What a vendor's name may be followed by that tells who asks and opens nothing.
+pub(super) const CLIENT_IDS: &[&str] = &["client_id", "client-id", "client.id", "clientid"];
 
 /// Shannon entropy in bits per byte.
 pub(super) fn entropy(text: &str) -> f64 {
@@ -31,6 +39,36 @@ pub(super) fn entropy(text: &str) -> f64 {
     let total = f64::from(u32::try_from(text.len()).unwrap_or(u32::MAX));
     let share = |n: &u32| f64::from(*n) / total;
     counts.iter().filter(|n| **n > 0).map(share).map(|p| -p * p.log2()).sum()
+}
+
+/// Whether a value of settings, too even for the usual entropy, is hexadecimal and named as a secret.
+pub(super) fn is_hex_secret(kind: &Kind, name: &str, value: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "secret", "master", "pepper", "api", "private", "encrypt", "signing", "session", "access",
+        "auth", "jwt", "passw", "crypt",
+    ];
+    kind.id == "token-in-settings"
+        && value.len() >= 32
+        && value.bytes().all(|b| b.is_ascii_hexdigit())
+        && entropy(value) >= 3.0
+        && NAMES.iter().any(|word| name.contains(word))
+}
+
+/// Whether its format says that a value is made to be seen by everybody.
+pub(super) fn is_public(value: &str) -> bool {
+    ["pk_live_", "pk_test_", "pub_live_"].iter().any(|start| value.starts_with(start))
+}
+
+/// Whether a value is an address of a blockchain, or names a migration (`0004_add_tokens`).
+pub(super) fn is_reference(value: &str) -> bool {
+    let hex = |text: &str| text.bytes().all(|b| b.is_ascii_hexdigit());
+    let address = value.strip_prefix("0x").is_some_and(|rest| rest.len() == 40 && hex(rest));
+    let migration = value.split_once('_').is_some_and(|(number, words)| {
+        number.len() == 4
+            && digits(number) == 4
+            && words.bytes().all(|b| b.is_ascii_lowercase() || b == b'_')
+    });
+    address || migration
 }
 
 /// Letters and digits both: words, paths and names of keys seldom are.
@@ -151,5 +189,5 @@ pub(super) fn name_start(text: &str, at: usize) -> usize {
 pub(super) fn is_setting(text: &str, start: usize) -> bool {
     let before = text.get(..start).unwrap_or_default();
     let line = before.rsplit('\n').next().unwrap_or_default().trim();
-    matches!(line, "" | "-" | "export" | "set" | "ENV")
+    matches!(line, "" | "-" | "export" | "set" | "ENV" | "ARG")
 }
