@@ -105,6 +105,51 @@ fn stand_ins_and_references_are_left_alone() {
     }
 }
 
+/// Settings of every syntax: a password that somebody chose is told by the name it is given to.
+#[test]
+fn passwords_in_settings_are_found() {
+    let word = format!("{}*{}", "Mango", "Lantern9495");
+    for (path, text) in [
+        ("app.properties", "spring.mail.password=VALUE\n"),
+        ("app.properties", "server.ssl.key-store-password = VALUE\n"),
+        ("values.yaml", "grafana:\n  adminPassword: VALUE # of the web console\n"),
+        ("ldap.conf", "bind_password = VALUE\n"),
+        ("redis.conf", "requirepass VALUE\n"),
+        ("run.sh", "export SMTP_PASS=VALUE\n"),
+        ("settings.xml", "<server><password>VALUE</password></server>"),
+        ("web.config", "<add key=\"DbPassword\" value=\"VALUE\" />"),
+        ("wp-config.php", "define( 'DB_PASSWORD', 'VALUE' );"),
+        ("pod.yaml", "- name: DB_PASSWORD\n  value: \"VALUE\"\n"),
+        (".netrc", "machine git.shop.org\nlogin ci\npassword VALUE\n"),
+        (".pgpass", "db.shop.org:5432:*:backup:VALUE\n"),
+        ("load.sh", "psql \"host=db.shop.org user=ci password=VALUE dbname=shop\""),
+        ("A.java", "\"username=\\\"ci\\\" password=\\\"VALUE\\\";\""),
+        ("A.cs", "public string ServicePassword { get; set; } = \"VALUE\";"),
+        ("build.gradle", "buildConfigField(\"String\", \"DB_PASSWORD\", \"\\\"VALUE\\\"\")"),
+    ] {
+        let masked = secrets::mask(text.replace("VALUE", &word));
+        assert!(!masked.text.contains(&word), "{path}: {}", masked.text);
+        assert_eq!(masked.findings(path, &LineSet::all()).len(), 1, "{path}: {}", masked.text);
+    }
+    for text in [
+        "password = CHANGEME\n",
+        "password: postgres123\n",
+        "password: Admin*12345\n",
+        "password: ENC[AES256_GCM,data:kX9mQ2vL7p]\n",
+        "password = settings.password2(\"a\")\n",
+        "existingSecret: gitlab-agent-token-7f9c\n",
+        "STRIPE_PUBLISHABLE_KEY=pk_live_q8Zr1LmT5vXwY2nBc7Dk9FgH\n",
+        "<password>${env.DEPLOY_TOKEN}</password>",
+        "token: '0xc54fd6685dd957905b3960a6db299dee64a9c52f',",
+    ] {
+        let masked = secrets::mask(text.to_owned());
+        assert!(!masked.any(), "{text} became {}", masked.text);
+    }
+    // Without quotes it is an expression in a program.
+    let masked = secrets::mask(format!("password = {word}\n"));
+    assert!(masked.findings("src/a.rb", &LineSet::all()).is_empty());
+}
+
 /// Whatever follows a key that has no end: once masked, nothing more is found.
 #[test]
 fn a_key_without_an_end_is_masked() {
