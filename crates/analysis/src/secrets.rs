@@ -30,18 +30,9 @@ const CHECKED: u8 = 99;
 /// Kinds of which the name stands first on its line.
 const IN_SETTINGS: &[&str] = &["token-in-settings", "password-in-settings"];
 
-/// Kinds that a place tells, where a stand-in may be as well.
-const BY_PLACE: &[&str] = &[
-    "address-password",
-    "database-password",
-    "environment-secret",
-    "login-module-password",
-    "netrc-password",
-    "password-element",
-    "password-option",
-    "pgpass-password",
-    "schema-registry-password",
-];
+/// What names of texts hold that people read: `label.newPassword`.
+const LABELS: &[&str] =
+    &["label", "lbl", "msg", "message", "error", "hint", "title", "tooltip", "placeholder"];
 
 /// Fewest bytes of a generated value that only a name tells.
 const SHORTEST_GENERATED: usize = 10;
@@ -295,19 +286,23 @@ fn find(text: &str) -> Vec<Secret> {
 }
 
 fn matches<'t>(kind: &'t Kind, text: &'t str) -> impl Iterator<Item = Range<usize>> + 't {
-    let found = kind.regex().map(|regex| regex.captures_iter(text));
+    let found = kind.regex().map(|regex| regex.captures_iter(text.as_bytes()));
+    let whole = |range: Range<usize>| {
+        text.floor_char_boundary(range.start)..text.ceil_char_boundary(range.end)
+    };
     found.into_iter().flatten().flat_map(move |captures| {
         let named = captures.name("secret").or_else(|| captures.name("single"));
         let groups = || captures.iter().skip(1).flatten().find(|group| !group.is_empty());
         let value = named.or_else(groups).or_else(|| captures.get(0));
         let all = value.map(|value| {
-            let start = captures.get(0).map_or(0, |all| all.start());
+            let value = whole(value.range());
+            let start = captures.get(0).map_or(0, |all| whole(all.range()).start);
             let start = if kind.generic { weigh::name_start(text, start) } else { start };
-            let name = &text[start..value.start()];
+            let name = &text[start..value.start];
             let values = if kind.id == "kubernetes-secret" {
-                weigh::values(text, value.range())
+                weigh::values(text, value)
             } else {
-                vec![value.range()]
+                vec![value]
             };
             let placed = !IN_SETTINGS.contains(&kind.id) || weigh::is_setting(text, start);
             let fits =
@@ -328,15 +323,15 @@ fn is_secret(kind: &Kind, name: &str, value: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let random = entropy(value) >= kind.entropy || is_hex_secret(kind, &name, value);
     let generated = random
-        && (!kind.generic || value.len() <= LONGEST_NAMED && mixed(value))
-        && (!kind.generic || value.len() >= SHORTEST_GENERATED)
+        && (!kind.generic
+            || (SHORTEST_GENERATED..=LONGEST_NAMED).contains(&value.len()) && mixed(value))
         && (!kind.digits || digits(value) >= 2);
     let fits = match kind.id {
-        "password-in-settings" => chosen(value) && !is_name(value),
-        "bearer-token" => generated && mixed(value) && !is_name(value),
-        id if BY_PLACE.contains(&id) => {
-            (generated && mixed(value) || chosen(value)) && !is_name(value)
+        "password-in-settings" => {
+            chosen(value) && !is_name(value) && !LABELS.iter().any(|word| name.contains(word))
         }
+        "bearer-token" => generated && mixed(value) && !is_name(value),
+        _ if kind.by_place => (generated && mixed(value) || chosen(value)) && !is_name(value),
         // `field("password", "//input[1]")`: what is beside a name is not always its value.
         "hardcoded-credential" if name.contains(',') && is_name(value) => false,
         "hardcoded-credential" => generated || names_password(&name) && chosen(value),
