@@ -51,8 +51,14 @@ impl<'t> Run<'_, 't> {
                 true
             });
         }
-        let key = made.args.first().and_then(|a| a.value.constant());
-        key.into_iter().for_each(|key| clean::from_key(key, &mut value));
+        if let Some(key) = made.args.first().and_then(|a| a.value.constant()) {
+            // What is got by its key is the element of that key.
+            if made.name == "get" && !value.is_tainted() {
+                let path = made.object.path.as_deref().unwrap_or_default();
+                self.source(&mut value, &format!("{path}[{key}]"), line);
+            }
+            clean::from_key(key, &mut value);
+        }
         for arg in call.args.iter().filter(|arg| arg.out) {
             let set = self.handed_out(&made, &value);
             self.bind(&arg.value, set);
@@ -146,19 +152,6 @@ impl<'t> Run<'_, 't> {
         let mut found = None;
         for meaning in model.meanings(&made.path) {
             let value = match meaning {
-                // What a page made of its own form; only an action on a server is sent one.
-                Meaning::Gives(_)
-                    if made.path.contains("ormData.get") && !self.text.contains("use server") =>
-                {
-                    continue;
-                }
-                // The environment of a request, not of the program.
-                Meaning::Gives(_)
-                    if made.path == "environ.get"
-                        && made.args.first().is_none_or(|a| !clean::is_sent(&a.value)) =>
-                {
-                    continue;
-                }
                 Meaning::Gives(reach) => {
                     let mut value = self.result(made);
                     self.taint(&mut value, *reach, made.line, &format!("{}()", made.path));
@@ -301,10 +294,7 @@ impl<'t> Run<'_, 't> {
         });
         value.take(&passed);
         if clean::is_vouched_for(&low) {
-            value.each(|t| {
-                t.weak = true;
-                true
-            });
+            value.weaken();
         }
         clean::without(value, clean)
     }

@@ -66,10 +66,7 @@ impl<'t> Run<'_, 't> {
 
 /// A value that no longer does these kinds of harm.
 pub(super) fn without(mut value: Value, harms: Harms) -> Value {
-    value.each(|t| {
-        t.clean |= harms;
-        t.clean != Harms::MAX
-    });
+    value.spare(harms);
     value
 }
 
@@ -143,31 +140,20 @@ pub(super) fn of_source(label: &str) -> Harms {
 
 /// The host that a page was asked for at: no link makes that another's.
 pub(super) fn own_host(value: &mut Value) {
-    value.each(|t| {
-        t.clean |= bit("open-redirect");
-        true
-    });
+    value.spare(bit("open-redirect"));
 }
 
 /// Of FastAPI, one segment of an address: there is no slash in it, however it is encoded.
 pub(super) fn one_segment(value: &mut Value) {
-    let harm = bit("path-traversal");
-    value.each(|t| {
-        t.clean |= harm;
-        true
-    });
+    value.spare(bit("path-traversal"));
 }
 
 /// The fields of an address that come after its host: what they hold does not decide where it leads.
 pub(super) fn past_host(field: &str, value: &mut Value) {
     const FIELDS: &[&str] =
         &["Path", "RawPath", "RawQuery", "Fragment", "pathname", "search", "searchParams"];
-    if value.is_tainted() && FIELDS.contains(&field) {
-        let harms = bit("open-redirect") | bit("request-forgery");
-        value.each(|t| {
-            t.clean |= harms;
-            true
-        });
+    if FIELDS.contains(&field) {
+        value.spare(bit("open-redirect") | bit("request-forgery"));
     }
 }
 
@@ -190,10 +176,7 @@ pub(super) fn from_key(key: &str, value: &mut Value) {
 /// An operator that compares takes what it is given as a value, were it an object.
 pub(super) fn operator(key: &str, value: &mut Value) {
     if matches!(key, "$eq" | "$in") {
-        value.each(|t| {
-            t.clean |= bit("nosql-injection");
-            true
-        });
+        value.spare(bit("nosql-injection"));
     }
 }
 
@@ -215,10 +198,4 @@ pub(super) fn cleaned_without(part: &str) -> Harms {
         clean |= bit("log-injection") | bit("header-injection");
     }
     clean
-}
-
-/// Whether a key of what WSGI passes names something that the one who asks decides.
-pub(super) fn is_sent(key: &Value) -> bool {
-    const SENT: &[&str] = &["PATH_INFO", "QUERY_STRING", "REQUEST_URI", "RAW_URI", "CONTENT_TYPE"];
-    key.constant().is_some_and(|key| SENT.contains(&key) || key.starts_with("HTTP_"))
 }

@@ -49,10 +49,7 @@ impl<'t> Run<'_, 't> {
         self.deeper(|me| {
             let mut value = me.value(expr);
             if value.is_tainted() && me.is_listed(expr) {
-                value.each(|t| {
-                    t.weak = true;
-                    true
-                });
+                value.weaken();
             }
             value
         })
@@ -235,10 +232,7 @@ impl<'t> Run<'_, 't> {
         }
         for meaning in model.meanings(path) {
             match meaning {
-                Meaning::Clean(harms) => value.each(|t| {
-                    t.clean |= harms;
-                    t.clean != u32::MAX
-                }),
+                Meaning::Clean(harms) => value.spare(*harms),
                 Meaning::Sink(sink, places) if places.contains(&Place::This) => {
                     self.check(*sink, object, (line, line), path);
                 }

@@ -346,10 +346,7 @@ impl<'t> Run<'_, 't> {
             if matches!(mark, Mark::Fixed(_)) {
                 value = value.cleaned();
             }
-            value.each(|t| {
-                t.weak = true;
-                true
-            });
+            value.weaken();
             self.env.set(name, value);
         }
     }

@@ -115,10 +115,14 @@ impl<'t> Lowering<'t> {
         params
     }
 
+    /// The type that is declared in a node.
+    pub(super) fn type_of(&self, node: Node<'t>) -> Option<&'t str> {
+        let ty = ["type", ":user_type", ":nullable_type"].iter();
+        ty.filter_map(|field| self.field(node, field, 0)).next().map(|n| self.source(n))
+    }
+
     fn param(&mut self, node: Node<'t>) -> Vec<Param<'t>> {
-        let ty = node.child_by_field_name("type");
-        let ty = ty.or_else(|| self.field(node, ":user_type", 0));
-        let ty = ty.or_else(|| self.field(node, ":nullable_type", 0)).map(|n| self.source(n));
+        let ty = self.type_of(node);
         let mut marks = annotations(self, node);
         let mut default = ["value", "default_value", "right"].iter();
         let default = default.find_map(|f| node.child_by_field_name(f)).map(|n| self.source(n));

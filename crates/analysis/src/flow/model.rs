@@ -2,9 +2,10 @@
 //! passes one on. Data, in `models/`; compiled once in a process, each language when first needed.
 //!
 //! A pattern names what a value is called: `request.args` is that name alone or after others and a
-//! dot, `.execute` any member of that name, `^eval` that name alone, `{}next` a field of an object written in place. `()` stands for a call, so
-//! `connect().cursor` is a member of what `connect` gave. After a sink's pattern stand the arguments
-//! that do harm: positions, `1+`, names, `*` for each, `this` for the receiver.
+//! dot, `.execute` any member of that name, `^eval` that name alone, `{}next` a field of an object
+//! written in place. `()` stands for a call, so `connect().cursor` is a member of what `connect` gave.
+//! After a sink's pattern stand the arguments that do harm: positions, `1+`, names, `*` for each,
+//! `this` for the receiver.
 
 use std::{collections::HashMap, sync::OnceLock};
 
@@ -62,6 +63,33 @@ struct SourceData {
     /// What a request as a whole is called; what wraps it gives parts of it.
     #[serde(default)]
     objects: Vec<String>,
+    /// The first parameters of a function outside of any class: `event*, context`. What has the star is filled.
+    #[serde(default)]
+    params: Vec<String>,
+    /// For `params`: the file holds one of these.
+    #[serde(default)]
+    only: Vec<String>,
+}
+
+/// Functions that somebody else calls, told by what their first parameters are called.
+#[derive(Debug)]
+pub(super) struct Called {
+    names: Vec<String>,
+    only: Vec<String>,
+    pub(super) reach: Reach,
+}
+
+impl Called {
+    /// Whether the parameter of this name is filled in a function with these, in this file.
+    pub(super) fn fills(&self, name: &str, params: &[Option<&str>], text: &str) -> bool {
+        let fits = |(at, wanted): (usize, &String)| {
+            params.get(at).is_some_and(|own| *own == Some(wanted.trim_end_matches('*')))
+        };
+        let filled = |wanted: &String| wanted.strip_suffix('*') == Some(name);
+        self.names.iter().any(filled)
+            && self.names.iter().enumerate().all(fits)
+            && (self.only.is_empty() || self.only.iter().any(|word| text.contains(word.as_str())))
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -188,6 +216,7 @@ pub(super) struct Model {
     pub(super) sinks: Vec<Sink>,
     pub(super) marks: Vec<(String, Reach)>,
     pub(super) handlers: Vec<(String, Reach)>,
+    pub(super) called: Vec<Called>,
     pub(super) returns: Vec<(String, usize)>,
 }
 
@@ -271,6 +300,10 @@ impl Model {
             source.objects.iter().for_each(|p| self.name(p, &Meaning::Object));
             self.marks.extend(source.marks.into_iter().map(|m| (m, reach)));
             self.handlers.extend(source.handlers.into_iter().map(|m| (m, reach)));
+            for names in source.params {
+                let names = names.split(',').map(|name| name.trim().to_owned()).collect();
+                self.called.push(Called { names, only: source.only.clone(), reach });
+            }
         }
         for sink in data.sinks {
             self.sink(sink);

@@ -156,24 +156,16 @@ impl<'t> Run<'_, 't> {
         value
     }
 
-    /// Whether a function answers a field of GraphQL: what it is asked for, then with which arguments.
-    fn resolves(&self, function: &Function<'t>) -> bool {
-        const PARENTS: &[&str] =
-            &["_", "__", "parent", "_parent", "root", "_root", "obj", "source", "_source"];
-        let names: Vec<_> = function.params.iter().map(|p| p.target.name()).collect();
-        let says = |word: &str| self.text.contains(word);
-        matches!(names[..], [Some(first), Some("args"), ..] if PARENTS.contains(&first))
-            && (says("raphql") || says("raphQL") || says("pollo") || says("esolvers"))
-    }
-
     /// Whether a framework fills a parameter from a request.
     fn filled_from_request(&self, function: &Function<'t>, param: &Param<'t>) -> Option<Reach> {
         let has = |marks: &[&str], wanted: &str| marks.iter().any(|m| is_marked(m, wanted));
         let name = param.target.name().unwrap_or_default();
-        let of_lambda = name == "event" && is_lambda(function);
-        let scripted = matches!(self.language, "Python" | "JavaScript");
-        if scripted && (of_lambda || name == "args" && self.resolves(function)) {
-            return Some(Reach::Request);
+        if function.class.is_none() {
+            let names: Vec<_> = function.params.iter().map(|p| p.target.name()).collect();
+            let called = &self.model.called;
+            if let Some(called) = called.iter().find(|c| c.fills(name, &names, self.text)) {
+                return Some(called.reach);
+            }
         }
         let marked = self.model.marks.iter().find(|(mark, _)| has(&param.marks, mark));
         if let Some((_, reach)) = marked {
@@ -192,13 +184,6 @@ impl<'t> Run<'_, 't> {
             && class.is_some_and(|c| is_action(function.name, c.head));
         handled.map(|(_, reach)| *reach).or(controller.then_some(Reach::Request))
     }
-}
-
-/// Whether a function is called with an event of AWS Lambda.
-fn is_lambda(function: &Function<'_>) -> bool {
-    let names: Vec<_> = function.params.iter().map(|p| p.target.name()).collect();
-    function.class.is_none()
-        && matches!(names[..], [Some("event"), Some("context" | "_context"), ..])
 }
 
 /// Whether a function takes a request together with what answers it, or an event with its context.

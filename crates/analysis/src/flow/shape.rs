@@ -123,16 +123,14 @@ impl<'t> Run<'_, 't> {
         let before = value.known_text().and_then(|text| text.split(TAINTED).next());
         let host = before.and_then(|before| before.split_once("://")).map(|(_, host)| host);
         let own = value.taints().first().is_some_and(|t| t.clean & bit("open-redirect") != 0);
-        const PATHS: [&str; 10] = [
+        const PATHS: [&str; 8] = [
             ".path",
             ".originalUrl",
             ".fullpath",
             "REQUEST_URI",
             "REQUEST_PATH",
             ".url",
-            "r.URL",
-            "Request.URL",
-            "req.URL",
+            ".URL",
             ".RequestURI",
         ];
         host.is_some_and(|host| own || !host.is_empty())

@@ -197,6 +197,22 @@ impl Value {
         }
     }
 
+    /// Takes these kinds of harm away; an origin that does none any more goes.
+    pub(super) fn spare(&mut self, harms: Harms) {
+        self.each(|t| {
+            t.clean |= harms;
+            t.clean != Harms::MAX
+        });
+    }
+
+    /// Makes every origin less sure.
+    pub(super) fn weaken(&mut self) {
+        self.each(|t| {
+            t.weak = true;
+            true
+        });
+    }
+
     /// The same origins, with nothing known.
     pub(super) fn bare(&self) -> Self {
         Self { taints: self.taints.clone(), ..Self::default() }

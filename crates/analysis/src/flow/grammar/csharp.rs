@@ -118,7 +118,7 @@ pub(super) const GRAMMAR: Grammar = Grammar {
     ],
 };
 
-fn boolean<'t>(lowering: &mut Lowering<'t>, node: Node<'t>) -> Expr<'t> {
+pub(super) fn boolean<'t>(lowering: &mut Lowering<'t>, node: Node<'t>) -> Expr<'t> {
     Expr { line: line(node), kind: Kind::Bool(lowering.source(node) == "true") }
 }
 

@@ -2,7 +2,7 @@
 
 use tree_sitter::Node;
 
-use super::{Grammar, Shape as X};
+use super::{Grammar, Shape as X, csharp::boolean};
 use crate::flow::{
     form::{Action, Arg, Assign, Call, Expr, Kind, Op, Param, Stmt},
     lower::{Lowering, last_line, line, named},
@@ -104,17 +104,6 @@ pub(super) const GRAMMAR: Grammar = Grammar {
     ],
 };
 
-fn boolean<'t>(lowering: &mut Lowering<'t>, node: Node<'t>) -> Expr<'t> {
-    Expr { line: line(node), kind: Kind::Bool(lowering.source(node) == "true") }
-}
-
-/// The type that is written in a node.
-fn type_of<'t>(lowering: &Lowering<'t>, node: Node<'t>) -> Option<&'t str> {
-    let types = ["user_type", "nullable_type"];
-    let found = named(node).into_iter().find(|n| types.contains(&n.kind()));
-    found.map(|n| lowering.source(n))
-}
-
 /// A class; what its constructor takes are fields, too.
 fn class<'t>(lowering: &mut Lowering<'t>, node: Node<'t>, out: &mut Vec<Stmt<'t>>) {
     let at = lowering.unit.classes.len();
@@ -124,7 +113,7 @@ fn class<'t>(lowering: &mut Lowering<'t>, node: Node<'t>, out: &mut Vec<Stmt<'t>
         let Some(name) = lowering.field(param, ":simple_identifier", 0) else { continue };
         let target = lowering.expr(name);
         let value = Expr { line: line(param), kind: Kind::Literal };
-        let ty = type_of(lowering, param);
+        let ty = lowering.type_of(param);
         let kind = Action::Assign(Assign { target, ty, adds: false, value });
         if let Some(class) = lowering.unit.classes.get_mut(at) {
             class.fields.push(Stmt { line: line(param), kind });
@@ -137,7 +126,7 @@ fn property<'t>(lowering: &mut Lowering<'t>, node: Node<'t>, out: &mut Vec<Stmt<
     let mut parts = lowering.parts(node);
     parts.retain(|n| !matches!(n.kind(), "getter" | "setter"));
     let Some((declared, rest)) = parts.split_first() else { return };
-    let ty = type_of(lowering, *declared);
+    let ty = lowering.type_of(*declared);
     let value = match rest.last() {
         Some(value) => lowering.expr(*value),
         None => Expr { line: line(node), kind: Kind::Literal },
