@@ -14,6 +14,7 @@ pub mod models;
 mod nasty;
 mod outputs;
 mod own_rules;
+mod report;
 mod rules;
 mod rules_cli;
 mod secrets;

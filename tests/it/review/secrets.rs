@@ -138,6 +138,7 @@ fn passwords_in_settings_are_found() {
         "password: ENC[AES256_GCM,data:kX9mQ2vL7p]\n",
         "password = settings.password2(\"a\")\n",
         "existingSecret: gitlab-agent-token-7f9c\n",
+        "label.newPassword=Kennwort&2\n",
         "STRIPE_PUBLISHABLE_KEY=pk_live_q8Zr1LmT5vXwY2nBc7Dk9FgH\n",
         "<password>${env.DEPLOY_TOKEN}</password>",
         "token: '0xc54fd6685dd957905b3960a6db299dee64a9c52f',",

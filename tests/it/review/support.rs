@@ -145,3 +145,16 @@ pub fn found(state: &ReviewState) -> Vec<String> {
     let shown = verdict::workflows::review::report::findings(state);
     shown.iter().map(|f| format!("{} {}:{}-{}", f.rule, f.path, f.start_line, f.end_line)).collect()
 }
+
+/// A small change with something for each agent.
+pub fn fixture() -> Repo {
+    let repo = Repo::new();
+    repo.write("app/db.py", "import sqlite3\n\n\ndef find(cur, name):\n    return cur\n");
+    repo.write("old.txt", "x\n").commit("base");
+    repo.write(
+        "app/db.py",
+        "import sqlite3\n\n\ndef find(cur, name, seen=[]):\n    seen.append(name)\n    if name == None:\n        return\n    cur.execute(f\"SELECT * FROM t WHERE name = '{name}'\")\n    breakpoint()\n    return cur\n",
+    );
+    repo.write("logo.png", b"\x89PNG\0").remove("old.txt").commit("change");
+    repo
+}
