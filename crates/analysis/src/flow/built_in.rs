@@ -211,15 +211,20 @@ impl<'t> Run<'_, 't> {
                 Some(taken)
             }
             ("format", Known::Text(_)) => {
-                let named = |name: Option<&'t str>, value: &Value| Some((name?, value.clone()));
-                let named: Vec<_> =
-                    made.args.iter().filter_map(|a| named(a.name, &a.value)).collect();
-                let values: Vec<Value> = made
-                    .args
-                    .iter()
-                    .filter(|a| a.name.is_none())
-                    .map(|a| a.value.clone())
-                    .collect();
+                let (mut values, mut named) = (Vec::new(), Vec::new());
+                for Passed { name, value } in &made.args {
+                    match (name, &value.known) {
+                        (Some(name), _) => named.push((*name, value.clone())),
+                        // `**fields`
+                        (None, Known::Map(fields)) => {
+                            named.extend(
+                                fields.iter().map(|(name, field)| (&**name, field.clone())),
+                            );
+                            values.push(value.clone());
+                        }
+                        (None, _) => values.push(value.clone()),
+                    }
+                }
                 let whole = fold::braces(&made.object, &values, &named);
                 self.statement(&whole, made.line);
                 Some(whole)
@@ -306,7 +311,9 @@ fn inserted(made: &Made<'_, '_>) -> Option<Vec<Value>> {
 /// Whether something of this name puts text together.
 fn is_builder(path: Option<&str>) -> bool {
     const BUILDERS: &[&str] = &["StringBuilder", "StringBuffer", "StringIO", "String"];
-    path.is_some_and(|p| BUILDERS.iter().any(|b| p.contains(b)))
+    // Of Go, `strings.Builder` and `bytes.Buffer`.
+    const TYPES: &[&str] = &["Builder", "Buffer"];
+    path.is_some_and(|p| TYPES.contains(&p) || BUILDERS.iter().any(|b| p.contains(b)))
 }
 
 /// Whether a value is certainly a container, or text being put together.

@@ -6,7 +6,7 @@ use super::{
     clean, fold,
     form::{Expr, Kind, Op},
     model::{Meaning, Place, Reach},
-    run::{Run, Source, truth},
+    run::{Run, Source, State, truth},
     value::{Known, Origin, Taint, Value},
 };
 
@@ -154,7 +154,14 @@ impl<'t> Run<'_, 't> {
         if let Some(at) = function.filter(|at| {
             self.unit.functions.get(**at).is_some_and(|f| f.class.is_none() || f.class == class)
         }) {
-            value.known = Known::Function(*at);
+            let at = *at;
+            // A name of Ruby is a call.
+            if self.language == "Ruby" {
+                self.function(at, None);
+                let Some(State::Done(summary)) = self.states.get(at) else { return value };
+                return summary.gives.clone();
+            }
+            value.known = Known::Function(at);
             return value;
         }
         self.source(&mut value, name, line);

@@ -198,6 +198,13 @@ pub(super) struct Unit<'t> {
 }
 
 impl<'t> Expr<'t> {
+    /// Whether it is named as constants are: `SORT_UP`, `Order.DESC`.
+    pub(super) fn is_large(&self) -> bool {
+        let (Kind::Name(name) | Kind::Member(_, name)) = &self.kind else { return false };
+        let has = |class: fn(&u8) -> bool| name.bytes().any(|b| class(&b));
+        name.len() > 1 && has(u8::is_ascii_uppercase) && !has(u8::is_ascii_lowercase)
+    }
+
     /// What it reads, as text, where names, members, constant keys and calls with constants lead to it.
     pub(super) fn place(&self) -> Option<String> {
         match &self.kind {

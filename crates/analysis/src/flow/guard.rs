@@ -210,9 +210,15 @@ impl<'t> Run<'_, 't> {
         let fixed = match value.known {
             Known::Text(_) => value.constant().is_some_and(|text| !text.is_empty()),
             Known::Int(_) | Known::Bool(_) => true,
-            _ => false,
+            _ => !value.is_tainted() && self.is_constant(constant),
         };
         fixed.then_some(name)
+    }
+
+    /// Whether it names a constant of the program; of Go, what the function does not define.
+    fn is_constant(&self, expr: &Expr<'t>) -> bool {
+        let free = |name: &str| name != "nil" && self.env.get(name).is_none();
+        expr.is_large() || self.language == "Go" && expr.name().is_some_and(free)
     }
 
     /// The address on one side whose host is compared with something of our own.
@@ -250,7 +256,9 @@ impl<'t> Run<'_, 't> {
         if NO_CHECKS.contains(&name) {
             return Marks::default();
         }
-        if MEMBERSHIP.contains(&name) {
+        // `sliceContains(name, all)`
+        let lists = receiver.is_none() && call.args.len() == 2 && name.ends_with("Contains");
+        if lists || MEMBERSHIP.contains(&name) {
             let asked = receiver.filter(|r| self.env.get(r).is_some_and(Value::is_tainted));
             return match asked {
                 Some(name) => {

@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::{
-    form::{Action, Class, Function, Param, Stmt},
+    form::{Action, Class, Expr, Function, Kind, Param, Stmt},
     grammar::Shape,
     lower::{Lowering, named},
 };
@@ -166,6 +166,18 @@ pub(super) fn returned(stmt: &mut Stmt<'_>) {
     let kind = std::mem::replace(&mut stmt.kind, Action::Leave);
     stmt.kind = match kind {
         Action::Expr(value) => Action::Return(Some(value)),
+        Action::Assign(assign) => {
+            let value = Expr { line: stmt.line, kind: Kind::Assign(Box::new(assign)) };
+            Action::Return(Some(value))
+        }
+        Action::Block(mut body) => {
+            body.last_mut().into_iter().for_each(returned);
+            Action::Block(body)
+        }
+        Action::Switch(subject, mut cases) => {
+            cases.iter_mut().filter_map(|case| case.body.last_mut()).for_each(returned);
+            Action::Switch(subject, cases)
+        }
         Action::If(condition, mut yes, mut no) => {
             yes.last_mut().into_iter().chain(no.last_mut()).for_each(returned);
             Action::If(condition, yes, no)

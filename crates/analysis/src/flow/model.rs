@@ -228,7 +228,6 @@ macro_rules! json {
 }
 
 const HARMS: &str = json!("harms");
-
 const SHARED: &str = json!("shared");
 
 /// Each language's model, and its examples.
@@ -365,22 +364,21 @@ impl Model {
 
 /// The part after the last dot that is not inside brackets.
 pub(super) fn last(path: &str) -> &str {
-    path.rsplit('.').next().unwrap_or(path)
+    path.strip_prefix("new ").unwrap_or(path).rsplit('.').next().unwrap_or(path)
 }
 
 fn matches(pattern: &str, path: &str) -> bool {
     if let Some(whole) = pattern.strip_prefix('^') {
         return whole == path;
     }
-    match path.strip_suffix(pattern) {
-        _ if path == pattern => true,
-        Some(before) => {
-            before.is_empty() && !pattern.starts_with('.')
-                || before.ends_with(['.', '/'])
-                || !before.is_empty() && pattern.starts_with('.')
-        }
-        None => false,
+    // `new Response` of a module is one, too.
+    if let Some(class) = pattern.strip_prefix("new ") {
+        return path.strip_prefix("new ").is_some_and(|path| matches(class, path));
     }
+    path.strip_suffix(pattern).is_some_and(|before| match before {
+        "" => true,
+        _ => before.ends_with(['.', '/']) || pattern.starts_with('.'),
+    })
 }
 
 fn number(harm: &str) -> Option<usize> {

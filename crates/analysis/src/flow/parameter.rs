@@ -122,6 +122,8 @@ impl<'t> Run<'_, 't> {
             "Python" | "JavaScript" if ty.ends_with("Request") || is_request(param) => "request",
             // A type of the file's own says less than the name.
             "JavaScript" if NAMED.contains(&name) && is_handler(function) => name,
+            // `APIGatewayProxyEvent`, `S3Event`: what an event holds has the same names in all of them.
+            "JavaScript" if name == "event" && ty.ends_with("Event") => name,
             "Kotlin" if name == "call" => name,
             _ if ty.is_empty() => name,
             _ => ty,

@@ -103,6 +103,10 @@ impl<'t> Run<'_, 't> {
                     && reach == Reach::Request
                     && self.text.contains("\"text/html");
         }
+        // Of Rails, a table of fields: their names are fixed, their values are quoted.
+        if sink.fragment && is_called(value, &[".permit()", ".to_h()", ".slice()"]) {
+            return false;
+        }
         let upper = value.known_text().map(str::to_ascii_uppercase);
         let words = |text: &&String| text.contains(|c: char| c.is_ascii_alphabetic());
         match upper.as_ref().filter(words) {
@@ -301,13 +305,21 @@ fn does_harm(harm: &str, value: &Value, taint: &Taint, reach: Reach) -> bool {
     match harm {
         // A list is for the router, which makes the address.
         "open-redirect" => !matches!(value.known, Known::List(_)) && address(text, true),
-        "request-forgery" => address(text, false),
+        // What is read from a stream is no address.
+        "request-forgery" => {
+            address(text, false) && !is_called(value, &["InputStream()", "Reader()"])
+        }
         "cross-site-scripting" => {
             reach == Reach::Request && !is_json(text) && (!taint.vague || has_markup(text))
         }
         "shell-injection" => shell::command(value),
         _ => true,
     }
+}
+
+/// Whether what a value is called ends so.
+fn is_called(value: &Value, ends: &[&str]) -> bool {
+    value.path.as_deref().is_some_and(|path| ends.iter().any(|end| path.ends_with(end)))
 }
 
 fn has_markup(text: Option<&str>) -> bool {

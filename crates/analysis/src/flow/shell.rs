@@ -47,7 +47,8 @@ fn gives_text(words: &[&Value]) -> bool {
         |word: &&Value| matches!(word.constant(), Some("-c" | "/c" | "/C" | "-Command" | "eval"));
     let starts_shell = |word: &&Value| program(word).is_some_and(|name| SHELLS.contains(&name));
     let runs_none = |name: &str| !INTERPRETERS.iter().any(|it| name.contains(it));
-    let other = words.first().and_then(|word| program(word)).is_some_and(runs_none);
+    let first = words.first().filter(|word| !is_flag(word));
+    let other = first.and_then(|word| program(word)).is_some_and(runs_none);
     words.iter().any(is_flag) && (!other || words.iter().any(starts_shell))
 }
 
