@@ -106,6 +106,7 @@ impl At<'_> {
             quote: quote(self.line),
             source: Source::Check,
             flow: Vec::new(),
+            begins: 0,
         }
     }
 }

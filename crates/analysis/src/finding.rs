@@ -190,6 +190,10 @@ pub struct Finding {
     /// The way a value takes to the harm it does, in order; empty for what is no flow.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flow: Vec<FlowStep>,
+    /// The line on which the code that it is about begins, where the change left that line as it was; else 0. Known to the
+    /// analysis alone.
+    #[serde(skip)]
+    pub begins: u32,
 }
 
 /// A place on the way of a value.

@@ -165,7 +165,8 @@ fn decided(finding: &Finding, lines: &Lines<'_>) -> bool {
     ];
     let above = lines.get(finding.start_line.saturating_sub(1)).unwrap_or_default();
     let names = |word: &str| word.len() >= NAMED && above.contains(word);
-    TOLD.iter().any(|word| finding.quote.contains(word))
+    TOLD.iter()
+        .any(|word| finding.quote.contains(word) || is_comment(above) && above.contains(word))
         || finding.agent == Category::Security.word()
             && is_comment(above)
             && finding.quote.split(|c: char| !c.is_alphanumeric() && c != '_').any(names)
@@ -207,6 +208,7 @@ fn finding(
         quote: quote(lines.get(start_line)?),
         source: Source::Rule,
         flow: Vec::new(),
+        begins: if start_line > about_first { about_first } else { 0 },
     })
 }
 

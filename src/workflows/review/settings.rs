@@ -305,6 +305,7 @@ pub(super) fn diagnostic(
         quote: String::new(),
         source: Source::Verdict,
         flow: Vec::new(),
+        begins: 0,
     }
 }
 

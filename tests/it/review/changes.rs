@@ -247,3 +247,24 @@ async fn what_was_there_before_is_no_news() {
     repo.write("a.py", more("        verify=False,\n")).commit("that are a fault of their own");
     assert_eq!(found(&repo.review("HEAD^!").await), ["py-requests-no-verify a.py:4-4"]);
 }
+
+/// Other words within a block are none about it, and another block is.
+#[tokio::test]
+async fn a_block_that_began_before_is_no_news() {
+    let repo = Repo::new();
+    let text = |row: &str, cell: &str| {
+        let inner = |name: &str, text: &str| {
+            format!("  const {name} = () => (\n    <li>\n      {text}\n    </li>\n  );\n")
+        };
+        format!(
+            "function List() {{\n{}{}  return <ul><Row /><Cell /></ul>;\n}}\n",
+            inner("Row", row),
+            cell
+        )
+    };
+    repo.write("a.jsx", text("Save it", "")).commit("base");
+    repo.write("a.jsx", text("{t('save')}", "")).commit("translated");
+    assert_eq!(found(&repo.review("HEAD^!").await), [""; 0]);
+    repo.write("a.jsx", text("{t('save')}", "  const Cell = () => <b>x</b>;\n")).commit("one more");
+    assert_eq!(found(&repo.review("HEAD^!").await), ["js-component-in-component a.jsx:7-7"]);
+}

@@ -163,6 +163,7 @@ impl Anchored {
             quote: quote(&first.text),
             source: Source::Model,
             flow: Vec::new(),
+            begins: 0,
         };
         if !self.is_near_change(unit) && self.severity < Severity::High {
             finding.soften();

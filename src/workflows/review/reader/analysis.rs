@@ -162,8 +162,9 @@ fn soften_known(
 ) {
     let removed: LineSet = file.removed().collect();
     let (old, new) = (Lines::new(base), Lines::new(source.text));
-    let everywhere =
-        |it: &Finding| may_be_meant(it) || goes_on(&new, source.touched, it.start_line);
+    let everywhere = |it: &Finding| {
+        may_be_meant(it) || it.begins > 0 || goes_on(&new, source.touched, it.start_line)
+    };
     let asked: Vec<&mut Finding> = findings.iter_mut().filter(|it| is_sure(it)).collect();
     let all = asked.iter().any(|it| everywhere(it));
     if file.base.kind == EntryKind::Absent || asked.is_empty() || !all && removed.is_empty() {
@@ -195,8 +196,8 @@ fn may_be_meant(finding: &Finding) -> bool {
     [Category::Security, Category::Style].iter().any(|agent| finding.agent == agent.word())
 }
 
-/// Those of which the same rule said the same of removed lines much like theirs, or of a call that only gained lines. And
-/// those of which the file has others still, on purpose.
+/// Those of which the same rule said the same of removed lines much like theirs, of code that begins on the same line, or of
+/// a call that only gained lines. And those of which the file has others still, on purpose.
 fn soften_known_matches(
     findings: Vec<&mut Finding>,
     (mut known, old): (Vec<Finding>, &Lines<'_>),
@@ -216,9 +217,14 @@ fn soften_known_matches(
             let long = it.start_line < it.end_line;
             gained && long && above.any(|line| new.get(line) == old.get(it.start_line))
         };
+        let first = |it: &Finding| if it.begins > 0 { it.begins } else { it.start_line };
+        let begun = |it: &Finding| {
+            finding.begins > 0 && old.get(first(it)).map(bare) == new.get(finding.begins).map(bare)
+        };
         let same = known.iter().position(|it| {
             it.rule == finding.rule
                 && (begins(it)
+                    || begun(it)
                     || edited(it)
                         && (alike(&words_of(it, old), &words_of(finding, new))
                             || it.rule == SWITCHED_OFF
