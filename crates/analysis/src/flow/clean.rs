@@ -164,8 +164,9 @@ pub(super) fn is_vouched_for(name: &str) -> bool {
 
 /// What a key says: a page that was left is gone back to, and no link makes that another's.
 pub(super) fn from_key(key: &str, value: &mut Value) {
-    // PHP itself names the file that was sent.
-    if key == "tmp_name" {
+    // PHP itself names the file that was sent; the others are what parts of the server keep in Rack's environment.
+    const OWN: &[&str] = &["warden", "omniauth.", "action_dispatch.", "rack.session", "devise."];
+    if key == "tmp_name" || OWN.iter().any(|own| key.starts_with(own)) {
         value.each(|_| false);
     }
     if matches!(&*key.to_ascii_lowercase(), "referer" | "referrer" | "http_referer") {
