@@ -131,6 +131,8 @@ const TESTS: &[&str] = &[
     "**/{.dev,dev_env,dev-env,devenv,.devcontainer,ci-config}/**",
     "**/samples/**",
     "**/sample/**",
+    // What a scanner's rules are tried on.
+    "**/{semgrep-rules,semgrep_rules}/**",
     "**/conftest.py",
     "**/tests.py",
     "**/*_spec.rb",
