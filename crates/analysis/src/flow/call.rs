@@ -203,6 +203,11 @@ impl<'t> Run<'_, 't> {
             return self.result(made);
         }
         let mut all: Vec<&Value> = made.args.iter().map(|a| &a.value).collect();
+        let own = |base: &Value| base.path.as_deref().is_some_and(|p| p.ends_with("equest.url"));
+        // Resolved against where it was asked, an address leads to this host.
+        if made.path == "new URL" && all.get(1).is_some_and(|base| own(base)) {
+            all.truncate(1);
+        }
         if all.is_empty() || made.object.is_tainted() {
             all.push(&made.object);
         }
@@ -278,12 +283,15 @@ impl<'t> Run<'_, 't> {
                 true
             });
         }
-        if looks_up(&low) && !made.object.is_tainted() {
+        let mut passed = Value::default();
+        value.take(&made.object);
+        // What is looked up, or let through by a filter, is the receiver's.
+        let filters = low == "filter" && matches!(made.call.callee.kind, Kind::Member(..));
+        if !filters && !looks_up(&low) {
+            made.args.iter().for_each(|a| passed.take(&a.value));
+        } else if !made.object.is_tainted() {
             return value;
         }
-        value.take(&made.object);
-        let mut passed = Value::default();
-        made.args.iter().for_each(|a| passed.take(&a.value));
         let clean = clean::cleaned_by(&made.path.to_ascii_lowercase());
         let keeps = made.call.new && self.by_class.contains_key(made.name);
         passed.each(|t| {

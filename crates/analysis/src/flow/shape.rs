@@ -304,7 +304,10 @@ fn does_harm(harm: &str, value: &Value, taint: &Taint, reach: Reach) -> bool {
     let text = value.known_text();
     match harm {
         // A list is for the router, which makes the address.
-        "open-redirect" => !matches!(value.known, Known::List(_)) && address(text, true),
+        // What a whole request was made into is rather found than sent.
+        "open-redirect" => {
+            !taint.vague && !matches!(value.known, Known::List(_)) && address(text, true)
+        }
         // What is read from a stream is no address.
         "request-forgery" => {
             address(text, false) && !is_called(value, &["InputStream()", "Reader()"])
