@@ -331,8 +331,7 @@ fn is_secret(kind: &Kind, name: &str, value: &str) -> bool {
         "password-in-settings" => {
             chosen(value) && !is_name(value) && !LABELS.iter().any(|word| name.contains(word))
         }
-        "bearer-token" => generated && mixed(value) && !is_name(value),
-        "assigned-token" => generated && !is_name(value),
+        "bearer-token" | "assigned-token" => generated && mixed(value) && !is_name(value),
         _ if kind.by_place => (generated && mixed(value) || chosen(value)) && !is_name(value),
         // `field("password", "//input[1]")`: what is beside a name is not always its value.
         "hardcoded-credential" if name.contains(',') && is_name(value) => false,

@@ -268,3 +268,14 @@ async fn a_block_that_began_before_is_no_news() {
     repo.write("a.jsx", text("{t('save')}", "  const Cell = () => <b>x</b>;\n")).commit("one more");
     assert_eq!(found(&repo.review("HEAD^!").await), ["js-component-in-component a.jsx:7-7"]);
 }
+
+/// What a comment above tells a linter to leave was thought about.
+#[tokio::test]
+async fn what_a_linter_was_told_to_leave_is_no_news() {
+    let repo = Repo::new();
+    let call = "requests.get('https://a.example', verify=False, timeout=3)\n";
+    repo.write("a.py", "").write("b.py", "").commit("base");
+    repo.write("a.py", format!("print(1)\n{call}"));
+    repo.write("b.py", format!("# nosemgrep\n{call}")).commit("two calls");
+    assert_eq!(found(&repo.review("HEAD^!").await), ["py-requests-no-verify a.py:2-2"]);
+}

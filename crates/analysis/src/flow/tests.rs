@@ -128,3 +128,11 @@ fn findings_end_within_their_text() {
     let lines = Lines::new(open);
     assert!(found.iter().all(|f| f.end_line <= lines.count()), "{found:?}");
 }
+
+/// The type of an event says less than its name, which all of them share.
+#[test]
+fn events_are_known_by_their_name() {
+    let text = "export const list = async (event: APIGatewayProxyEvent) =>\n  db.query(`select a from t where n = '${event.queryStringParameters?.n}'`);\n";
+    let found = flows("a.ts", text, &LineSet::all());
+    assert_eq!(found.iter().map(|f| f.rule.as_str()).collect::<Vec<_>>(), ["sql-injection"]);
+}

@@ -218,3 +218,19 @@ fn options_and_names_are_no_passwords() {
         assert!(told(text), "{text}");
     }
 }
+
+/// Expressions count bytes: where one ends within a character, all of it is the secret's.
+#[test]
+fn secrets_end_on_characters() {
+    let text = format!("curl -u deploy:x7{} https://api.example.com", "\u{20ac}".repeat(60));
+    let masked = mask(text.clone()).text;
+    assert_eq!(masked.len(), text.len());
+    assert!(!masked.contains('\u{fffd}'), "{masked}");
+}
+
+/// Words joined by dashes name an operation, whatever the attribute that holds them is called.
+#[test]
+fn names_of_words_are_no_tokens() {
+    assert!(!mask("<op operation_key=\"httpd-bundle1-docker-0_monitor_60000\"/>".to_owned()).any());
+    assert!(mask("<op operation_key=\"kX9mQ2vL7pR4tW8zB3nCyT6\"/>".to_owned()).any());
+}
