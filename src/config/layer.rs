@@ -14,7 +14,8 @@ use super::{
 
 /// Settings from one source, all keys known.
 pub(super) struct Layer {
-    source: String,
+    /// What it is called.
+    pub(super) source: String,
     values: Dict,
 }
 
@@ -61,6 +62,13 @@ impl Layer {
     pub(super) fn defaults() -> Self {
         let values = Value::serialize(Settings::default()).ok().and_then(Value::into_dict);
         Self { source: "default".to_owned(), values: values.unwrap_or_default() }
+    }
+
+    /// Whether it says anything about a setting.
+    pub(super) fn holds(&self, key: &str) -> bool {
+        let mut names = key.split('.');
+        let first = names.next().and_then(|name| self.values.get(name));
+        names.fold(first, |table, name| table?.as_dict()?.get(name)).is_some()
     }
 
     /// Takes the value of a setting out; whether there was one.

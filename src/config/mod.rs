@@ -142,9 +142,8 @@ impl Settings {
         let figment = layers.iter().fold(Figment::from(Layer::defaults()), Figment::merge);
         let mut settings: Self = figment.extract().map_err(error_map::bad_value)?;
         for key in known_keys() {
-            let source = figment.find_metadata(key).map(|metadata| metadata.name.to_string());
-            if let Some(source) = source.filter(|source| source != "default") {
-                settings.origins.insert(key.clone(), source);
+            if let Some(layer) = layers.iter().rev().find(|layer| layer.holds(key)) {
+                settings.origins.insert(key.clone(), layer.source.clone());
             }
         }
         settings.settle(around)?;

@@ -13,7 +13,10 @@ use std::io::{self, IsTerminal};
 use serde::{Deserialize, Serialize};
 use tracing::{Level, Subscriber};
 use tracing_subscriber::{
-    EnvFilter, filter::filter_fn, fmt::MakeWriter, layer::SubscriberExt, util::SubscriberInitExt,
+    filter::{ParseError, Targets, filter_fn},
+    fmt::MakeWriter,
+    layer::SubscriberExt,
+    util::SubscriberInitExt,
 };
 
 /// How logs look.
@@ -66,7 +69,7 @@ pub fn init(options: LogOptions, quiet: Quiet) -> Result<(), InvalidFilter> {
 ///
 /// # Errors
 /// When `wanted` cannot be read as a filter.
-pub fn filter(wanted: Option<&str>, quiet: Quiet) -> Result<EnvFilter, InvalidFilter> {
+pub fn filter(wanted: Option<&str>, quiet: Quiet) -> Result<Targets, InvalidFilter> {
     let default = match quiet {
         Quiet::Info => "info",
         Quiet::Warn => "warn",
@@ -74,26 +77,26 @@ pub fn filter(wanted: Option<&str>, quiet: Quiet) -> Result<EnvFilter, InvalidFi
     let wanted = wanted.map(str::trim).filter(|wanted| !wanted.is_empty()).unwrap_or(default);
     // The client of models quotes what models write, unless somebody asks for just that.
     let quiet = if wanted.contains("genai") { "" } else { ",genai=off" };
-    EnvFilter::try_new(format!("{wanted}{quiet}")).map_err(|error| InvalidFilter(error.to_string()))
+    format!("{wanted}{quiet}").parse().map_err(|error: ParseError| InvalidFilter(error.to_string()))
 }
 
 /// What turns events into lines on `writer`.
 pub fn subscriber<W>(
     options: LogOptions,
-    filter: EnvFilter,
+    filter: Targets,
     colour: bool,
     writer: W,
 ) -> Box<dyn Subscriber + Send + Sync>
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
-    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer);
-    let harmless = || filter_fn(|event| is_harmless(event.target(), *event.level()));
+    let lines = tracing_subscriber::fmt().with_max_level(Level::TRACE).with_writer(writer);
+    let harmless = filter_fn(|event| is_harmless(event.target(), *event.level()));
     match options.format {
-        LogFormat::Text => Box::new(lines.with_ansi(colour).finish().with(harmless())),
+        LogFormat::Text => Box::new(lines.with_ansi(colour).finish().with(filter).with(harmless)),
         LogFormat::Json => {
             let lines = lines.json().flatten_event(true).with_span_list(false);
-            Box::new(lines.finish().with(harmless()))
+            Box::new(lines.finish().with(filter).with(harmless))
         }
     }
 }

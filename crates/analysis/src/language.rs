@@ -45,13 +45,12 @@ impl Lang {
         if name.eq_ignore_ascii_case("dockerfile") {
             return Ok(dockerfile());
         }
-        let listed = |all: &[S]| all.iter().copied().find(|l| named(*l, name));
-        match (listed(ALWAYS), listed(FEATURED)) {
-            (Some(lang), _) => Ok(Some(Self::Known(lang))),
-            (None, Some(lang)) => Ok(cfg!(feature = "languages").then_some(Self::Known(lang))),
-            (None, None) => {
-                Err(format!("`{name}` is not a language that rules can be written for"))
+        match name.parse::<S>() {
+            Ok(lang) if ALWAYS.contains(&lang) => Ok(Some(Self::Known(lang))),
+            Ok(lang) if FEATURED.contains(&lang) => {
+                Ok(cfg!(feature = "languages").then_some(Self::Known(lang)))
             }
+            _ => Err(format!("`{name}` is not a language that rules can be written for")),
         }
     }
 
@@ -117,10 +116,6 @@ impl Lang {
 pub(super) fn is_markup(text: &str) -> bool {
     let text = text.trim_start();
     ["<?xml", "<!DOCTYPE", "<TS"].iter().any(|start| text.starts_with(start))
-}
-
-fn named(lang: S, name: &str) -> bool {
-    name.parse::<S>().is_ok_and(|l| l == lang)
 }
 
 fn dockerfile() -> Option<Lang> {
