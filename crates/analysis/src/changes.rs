@@ -103,7 +103,8 @@ pub fn switched_off(source: SourceText<'_>, lines: &Lines<'_>) -> Vec<Finding> {
         .collect()
 }
 
-/// Whether a comment stands on the line or the one before, or a condition decides it.
+/// Whether a comment stands on the line or the one before, or a condition decides it: before the call, or in
+/// place of a name in it.
 fn explained(lines: &Lines<'_>, number: u32, line: &str) -> bool {
     let comment = |line: &str| {
         let line = line.trim_start();
@@ -115,7 +116,10 @@ fn explained(lines: &Lines<'_>, number: u32, line: &str) -> bool {
     // Annotations may stand in between.
     let mut above = (1..number).rev().filter_map(|n| lines.get(n));
     let above = above.find(|line| !line.trim_start().starts_with('@'));
+    let named = |line: &str| line.trim_start().starts_with(['"', '\'', '`']);
+    let conditional = line.trim_end().ends_with('(') && !lines.get(number + 1).is_some_and(named);
     comment(line)
+        || conditional
         || above.is_some_and(|above| comment(above) || above.trim_start().starts_with("if "))
 }
 

@@ -57,7 +57,8 @@ async fn tests_switched_off_need_a_reason() {
     repo.write(
         "tests/a.test.js",
         "it.skip('a', () => {});\n// broken on Windows\nit.skip('b', () => {});\n\
-         test.skip(!browser, 'needs a browser');\n",
+         test.skip(!browser, 'needs a browser');\ntest.skip(\n  !browser,\n  'needs a browser',\n);\n\
+         it.skip(\n  'c',\n  () => {},\n);\n",
     );
     repo.write("tests/test_a.py", "@pytest.mark.skip\ndef test_a(): pass\n\n@pytest.mark.skip(reason='slow')\ndef test_b(): pass\n");
     repo.write("src/a.js", "it.skip('a', () => {});\n");
@@ -66,7 +67,11 @@ async fn tests_switched_off_need_a_reason() {
     repo.commit("change");
     assert_eq!(
         found(&repo.review("HEAD^!").await),
-        ["test-switched-off tests/a.test.js:1-1", "test-switched-off tests/test_a.py:1-1"]
+        [
+            "test-switched-off tests/a.test.js:1-1",
+            "test-switched-off tests/a.test.js:9-9",
+            "test-switched-off tests/test_a.py:1-1"
+        ]
     );
     repo.write("BTest.java", "@Test\n@Ignore\nvoid b() {}\n").commit("base");
     repo.write("BTest.java", "@Test\n@Disabled\nvoid b() {}\n")
@@ -267,6 +272,26 @@ async fn a_block_that_began_before_is_no_news() {
     assert_eq!(found(&repo.review("HEAD^!").await), [""; 0]);
     repo.write("a.jsx", text("{t('save')}", "  const Cell = () => <b>x</b>;\n")).commit("one more");
     assert_eq!(found(&repo.review("HEAD^!").await), ["js-component-in-component a.jsx:7-7"]);
+}
+
+/// A value that is read in another way is no news below, unless what cleaned it goes.
+#[tokio::test]
+async fn another_way_to_read_a_value_is_no_news() {
+    let repo = Repo::new();
+    let text = |read: &str| {
+        format!(
+            "function f(req, res) {{\n  const name = {read};\n  res.redirect(name);\n}}\napp.get('/', f);\n"
+        )
+    };
+    repo.write("a.js", text("req.input('name')")).commit("base");
+    repo.write("a.js", text("req.header('name')")).commit("another framework");
+    assert_eq!(found(&repo.review("HEAD^!").await), [""; 0]);
+    repo.write("a.js", text("clean(req.query.name)")).commit("a check");
+    repo.write("a.js", text("req.query.name")).commit("the check goes");
+    assert_eq!(found(&repo.review("HEAD^!").await), ["open-redirect a.js:3-3"]);
+    repo.write("b.js", text("'/home'")).commit("a constant");
+    repo.write("b.js", text("req.query.name")).commit("the visitor's");
+    assert_eq!(found(&repo.review("HEAD^!").await), ["open-redirect b.js:3-3"]);
 }
 
 /// What a comment above tells a linter to leave was thought about.

@@ -175,13 +175,15 @@ fn soften_known(
         |text, touched| examine(rules, SourceText { path: source.path, text, touched }).findings;
     let sure_flow = |it: &Finding| is_sure(it) && !it.flow.is_empty();
     let known = said(base, if all { &every_line } else { &removed });
-    let (flows, others): (Vec<_>, Vec<_>) = asked.into_iter().partition(|it| !it.flow.is_empty());
+    let (mut flows, others): (Vec<_>, Vec<_>) =
+        asked.into_iter().partition(|it| !it.flow.is_empty());
     let (known_flows, known): (Vec<_>, Vec<_>) = known.into_iter().partition(sure_flow);
     if !flows.is_empty() && !known_flows.is_empty() {
         let mut now = said(source.text, &every_line);
         now.retain(sure_flow);
-        soften_known_flows(flows, (&known_flows, &old), (&now, &new), source.touched);
+        soften_known_flows(&mut flows, (&known_flows, &old), (&now, &new), source.touched);
     }
+    soften_read_otherwise(flows, (&removed, &old), (source.touched, &new));
     soften_known_matches(others, (known, &old), &new, (&removed, source.touched));
 }
 
@@ -253,7 +255,7 @@ fn goes_on(lines: &Lines<'_>, touched: &LineSet, line: u32) -> bool {
 /// Those of which there are no more than before, from the same source to the same sink; and those of a value that did the
 /// same harm elsewhere before.
 fn soften_known_flows(
-    findings: Vec<&mut Finding>,
+    findings: &mut [&mut Finding],
     (before, old): (&[Finding], &Lines<'_>),
     (now, new): (&[Finding], &Lines<'_>),
     touched: &LineSet,
@@ -273,6 +275,43 @@ fn soften_known_flows(
             finding.soften();
         }
     }
+}
+
+/// Those of which the change touches nothing but how the value is read: the same variable was set by a line much like this
+/// one, from which no call was taken away that could have cleaned the value.
+fn soften_read_otherwise(
+    findings: Vec<&mut Finding>,
+    (removed, old): (&LineSet, &Lines<'_>),
+    (touched, new): (&LineSet, &Lines<'_>),
+) {
+    let name = |line: &str| bare(line).split_once('=').map(|(name, _)| name.to_owned());
+    for finding in findings {
+        let Some((source, way)) = finding.flow.split_first() else { continue };
+        let more = |step: &FlowStep| step.line != source.line && touched.contains(step.line);
+        let Some(now) = new.get(source.line) else { continue };
+        if !touched.contains(source.line) || way.iter().any(more) {
+            continue;
+        }
+        let same = |(_, before): (u32, &str)| {
+            let [was, is] = [before, now].map(|line| words([line].into_iter()));
+            name(now).is_some_and(|now| name(before) == Some(now))
+                && alike(&was, &is)
+                && !is.is_subset(&was)
+                && depth(before) <= depth(now)
+        };
+        if old.touched(removed).any(same) {
+            finding.soften();
+        }
+    }
+}
+
+/// How many calls stand around one another in a line.
+fn depth(line: &str) -> i32 {
+    let each = line.chars().scan(0, |open, c| {
+        *open += i32::from(c == '(') - i32::from(c == ')');
+        Some(*open)
+    });
+    each.max().unwrap_or(0)
 }
 
 /// What tells a flow from others, wherever it stands: its kind, its source and its sink.
