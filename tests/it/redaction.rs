@@ -10,6 +10,8 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json, value::to_raw_value};
 use tokio::sync::broadcast;
+use tracing::Level;
+use tracing_subscriber::{filter::Targets, layer::SubscriberExt};
 use verdict::{
     app::QueueNotifier,
     base::{Clock, Result},
@@ -152,9 +154,10 @@ async fn what_is_sensitive_is_shown_nowhere() {
     let log = Log::default();
     let writer = log.clone();
     let subscriber = tracing_subscriber::fmt()
-        .with_env_filter("verdict=trace")
+        .with_max_level(Level::TRACE)
         .with_writer(move || writer.clone())
-        .finish();
+        .finish()
+        .with(Targets::new().with_target("verdict", Level::TRACE));
     let _guard = tracing::subscriber::set_default(subscriber);
 
     let vault = Bound::<Vault>::new(()).unwrap();

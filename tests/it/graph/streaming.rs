@@ -7,7 +7,8 @@ use std::{
 
 use serde_json::{Value, json};
 use tokio::sync::broadcast::{self, error::RecvError};
-use tracing_subscriber::fmt::MakeWriter;
+use tracing::Level;
+use tracing_subscriber::{filter::Targets, fmt::MakeWriter, layer::SubscriberExt};
 use verdict::{
     base::{Clock, Fault},
     graph::{
@@ -198,11 +199,12 @@ impl<'a> MakeWriter<'a> for Written {
 async fn logged(filter: &str, graph: &TestGraph) -> String {
     let written = Written::default();
     let subscriber = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        .with_max_level(Level::TRACE)
         .without_time()
         .with_ansi(false)
         .with_writer(written.clone())
-        .finish();
+        .finish()
+        .with(filter.parse::<Targets>().unwrap());
     let guard = tracing::subscriber::set_default(subscriber);
     let bench = Bench::memory();
     let id = bench.open(graph).await;

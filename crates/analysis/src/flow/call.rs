@@ -40,6 +40,7 @@ impl<'t> Run<'_, 't> {
         let made = Made { call, object, name, path, args, line };
         self.sinks(&made);
         let mut value = self.given(&made, &callee);
+        self.looked_up(name, call);
         // What a method makes of a whole request beside its object may be anything.
         let whole =
             |value: &Value| value.path.as_deref().is_some_and(|path| path.ends_with("Context"));

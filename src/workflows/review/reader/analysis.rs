@@ -284,22 +284,20 @@ fn soften_read_otherwise(
     (removed, old): (&LineSet, &Lines<'_>),
     (touched, new): (&LineSet, &Lines<'_>),
 ) {
-    let name = |line: &str| bare(line).split_once('=').map(|(name, _)| name.to_owned());
     for finding in findings {
         let Some((source, way)) = finding.flow.split_first() else { continue };
         let more = |step: &FlowStep| step.line != source.line && touched.contains(step.line);
-        let Some(now) = new.get(source.line) else { continue };
-        if !touched.contains(source.line) || way.iter().any(more) {
-            continue;
-        }
+        let now = new.get(source.line).filter(|_| touched.contains(source.line));
+        let Some((name, now)) = now.and_then(|line| line.split_once('=')) else { continue };
         let same = |(_, before): (u32, &str)| {
-            let [was, is] = [before, now].map(|line| words([line].into_iter()));
-            name(now).is_some_and(|now| name(before) == Some(now))
-                && alike(&was, &is)
-                && !is.is_subset(&was)
-                && depth(before) <= depth(now)
+            let Some((_, before)) = before.split_once('=').filter(|(it, _)| bare(it) == bare(name))
+            else {
+                return false;
+            };
+            let [was, is] = [before, now].map(|value| words([value].into_iter()));
+            alike(&was, &is) && !is.is_subset(&was) && depth(before) <= depth(now)
         };
-        if old.touched(removed).any(same) {
+        if !way.iter().any(more) && old.touched(removed).any(same) {
             finding.soften();
         }
     }
