@@ -256,7 +256,8 @@ pub fn is_vendored(path: &str) -> bool {
     static SET: OnceLock<GlobSet> = OnceLock::new();
     let parts: Vec<&str> = path.split('/').collect();
     let carried = |pair: &[&str]| {
-        lists(CARRIED_IN, pair[0]) && lists(PACKAGES, pair[1].trim_end_matches(".py"))
+        lists(CARRIED_IN, pair[0])
+            && lists(PACKAGES, pair[1].strip_suffix(".py").unwrap_or(pair[1]))
     };
     parts.windows(2).any(carried) || VENDORED.hold(path, &SET)
 }

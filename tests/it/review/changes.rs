@@ -1,6 +1,6 @@
 //! Checks that look at both sides, or at the change as a whole.
 
-use verdict::analysis::globs::is_test;
+use verdict::analysis::globs::{is_test, is_vendored};
 
 use super::support::{Repo, found};
 
@@ -96,11 +96,23 @@ fn tests_are_known_by_their_place() {
         "fuzz/a.rs",
         "a/roller-testsupport/a.java",
         "a/test-utils/a.js",
+        "try/a_try.rb",
     ] {
         assert!(is_test(path), "{path}");
     }
     for path in ["django/contrib/auth.py", "build/a.sh", "Dockerfile", "latest/a.c", "utils/a.js"] {
         assert!(!is_test(path), "{path}");
+    }
+}
+
+/// Folders and names by which code counts as somebody else's.
+#[test]
+fn libraries_are_known_by_their_place() {
+    for path in ["lib/six.py", "ext/requests/api.py", "library/ezc/a.php", "a/vendor/b.go"] {
+        assert!(is_vendored(path), "{path}");
+    }
+    for path in ["six.py", "lib/sixty.py", "requests/api.py", "ezc.php", "/vendor.go", "a//b.go"] {
+        assert!(!is_vendored(path), "{path}");
     }
 }
 
@@ -286,9 +298,11 @@ async fn another_way_to_read_a_value_is_no_news() {
     repo.write("a.js", text("req.input('name')")).commit("base");
     repo.write("a.js", text("req.header('name')")).commit("another framework");
     assert_eq!(found(&repo.review("HEAD^!").await), [""; 0]);
-    repo.write("a.js", text("clean(req.query.name)")).commit("a check");
-    repo.write("a.js", text("req.query.name")).commit("the check goes");
-    assert_eq!(found(&repo.review("HEAD^!").await), ["open-redirect a.js:2-2"]);
+    for check in ["clean(req.query.name)", "pick(req, 'name')", "req.safe('name')"] {
+        repo.write("a.js", text(check)).commit("a check");
+        repo.write("a.js", text("req.header('name')")).commit("the check goes");
+        assert_eq!(found(&repo.review("HEAD^!").await), ["open-redirect a.js:2-2"], "{check}");
+    }
     repo.write("b.js", text("'/home'")).commit("a constant");
     repo.write("b.js", text("req.query.name")).commit("the visitor's");
     assert_eq!(found(&repo.review("HEAD^!").await), ["open-redirect b.js:2-2"]);

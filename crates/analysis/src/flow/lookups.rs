@@ -7,7 +7,7 @@ use super::{
 };
 
 /// How the names of such functions end: Prisma and TypeORM, Laravel, Django, Rails.
-const FAILS: &[&str] = &["OrThrow", "OrFail", "orFail", "_or_404", "find_by!", "find_sole_by"];
+const FAILS: &[&str] = &["OrThrow", "OrFail", "_or_404", "find_by!"];
 
 impl<'t> Run<'_, 't> {
     /// Marks what a call looked for.

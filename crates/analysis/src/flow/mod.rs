@@ -46,6 +46,7 @@ mod value;
 
 use crate::{Finding, Lang, Lines, SourceText, parse::Tree};
 
+pub use clean::is_vouched_for;
 pub use report::{FlowRule, rules};
 
 /// What following the values of a text came to.

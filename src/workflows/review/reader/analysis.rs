@@ -10,6 +10,7 @@ use crate::{
     analysis::{
         Category, Finding, FlowStep, LineSet, Lines, MaskedText, Ruleset, SourceText, changes,
         examine,
+        flow::is_vouched_for,
         rules::BuiltIn,
         sides::{self, Checked, Pair, cross_file::ChangedSignature},
     },
@@ -277,8 +278,8 @@ fn soften_known_flows(
     }
 }
 
-/// Those of which the change touches nothing but how the value is read: the same variable was set by a line much like this
-/// one, from which no call was taken away that could have cleaned the value.
+/// Those of which the change touches nothing but how the value is read: a line much like this one set the same variable from
+/// the same object, and nothing was taken from it that could have cleaned the value.
 fn soften_read_otherwise(
     findings: Vec<&mut Finding>,
     (removed, old): (&LineSet, &Lines<'_>),
@@ -295,12 +296,21 @@ fn soften_read_otherwise(
                 return false;
             };
             let [was, is] = [before, now].map(|value| words([value].into_iter()));
-            alike(&was, &is) && !is.is_subset(&was) && depth(before) <= depth(now)
+            object(before).is_some_and(|it| object(now) == Some(it))
+                && alike(&was, &is)
+                && !is.is_subset(&was)
+                && depth(before) <= depth(now)
+                && !was.difference(&is).any(|word| is_vouched_for(&word.to_ascii_lowercase()))
         };
         if !way.iter().any(more) && old.touched(removed).any(same) {
             finding.soften();
         }
     }
+}
+
+/// What a value is read from.
+fn object(value: &str) -> Option<&str> {
+    value.split_once('.').map(|(object, _)| object.trim())
 }
 
 /// How many calls stand around one another in a line.
