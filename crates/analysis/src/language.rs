@@ -27,8 +27,20 @@ use SupportLang as S;
 const ALWAYS: &[S] = &[S::Python, S::JavaScript, S::TypeScript, S::Tsx, S::Go, S::Rust, S::Java];
 
 /// With the feature `languages`, besides Dockerfile.
-const FEATURED: &[S] =
-    &[S::Bash, S::C, S::Cpp, S::CSharp, S::Hcl, S::Kotlin, S::Php, S::Ruby, S::Swift, S::Yaml];
+const FEATURED: &[S] = &[
+    S::Bash,
+    S::C,
+    S::Cpp,
+    S::CSharp,
+    S::Hcl,
+    S::Html,
+    S::Kotlin,
+    S::Php,
+    S::Ruby,
+    S::Scala,
+    S::Swift,
+    S::Yaml,
+];
 
 impl Lang {
     /// Every language this binary has a grammar for.
@@ -58,7 +70,7 @@ impl Lang {
     pub(super) fn family(self) -> Self {
         match self {
             Self::Known(S::JavaScript | S::Tsx) => Self::Known(S::TypeScript),
-            Self::Known(S::Kotlin) => Self::Known(S::Java),
+            Self::Known(S::Kotlin | S::Scala) => Self::Known(S::Java),
             Self::Known(S::C) => Self::Known(S::Cpp),
             other => other,
         }
@@ -85,6 +97,8 @@ impl Lang {
             Self::Known(S::Ruby) => "a.rb",
             Self::Known(S::Php) => "a.php",
             Self::Known(S::Kotlin) => "A.kt",
+            Self::Known(S::Scala) => "A.scala",
+            Self::Known(S::Html) => "a.html",
             Self::Known(S::Swift) => "a.swift",
             Self::Known(S::Bash) => "a.sh",
             Self::Known(S::Yaml) => "a.yml",

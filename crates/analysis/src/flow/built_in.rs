@@ -210,7 +210,7 @@ impl<'t> Run<'_, 't> {
                 self.keep(made, target, Value::list(rest));
                 Some(taken)
             }
-            ("format", Known::Text(_)) => {
+            ("format", Known::Text(_)) if !matches!(self.language, "Kotlin" | "Scala") => {
                 let (mut values, mut named) = (Vec::new(), Vec::new());
                 for Passed { name, value } in &made.args {
                     match (name, &value.known) {
@@ -229,8 +229,8 @@ impl<'t> Run<'_, 't> {
                 self.statement(&whole, made.line);
                 Some(whole)
             }
-            // `"… %s".formatted(…)` of Java.
-            ("formatted", Known::Text(_)) => {
+            // `"… %s".formatted(…)` of Java, `"… %s".format(…)` of Kotlin and Scala.
+            ("formatted" | "format", Known::Text(_)) => {
                 let values: Vec<Value> = made.args.iter().map(|a| a.value.clone()).collect();
                 let whole = fold::formatted(&made.object, &values);
                 self.statement(&whole, made.line);

@@ -97,7 +97,13 @@ impl<'t> Run<'_, 't> {
             Kind::List(all) if matches!(all[..], [Expr { kind: Kind::Int(_), .. }, _]) => {
                 self.callee(&all[1])
             }
-            _ => (Value::default(), self.eval(callee), ""),
+            _ => {
+                let made = self.eval(callee);
+                // `f(a) { b => … }`: the function gets what `f` made of `a`.
+                let curried =
+                    if self.language == "Scala" { made.clone() } else { Value::default() };
+                (curried, made, "")
+            }
         }
     }
 

@@ -214,7 +214,7 @@ impl<'t> Lowering<'t> {
         Arg { name: named.map(|n| self.source(n)), out, value }
     }
 
-    fn binary(&mut self, node: Node<'t>, left: &str, right: &str) -> Kind<'t> {
+    pub(super) fn binary(&mut self, node: Node<'t>, left: &str, right: &str) -> Kind<'t> {
         let sides = (self.field(node, left, 0), self.field(node, right, 1));
         let (Some(first), Some(second)) = sides else { return self.any(node) };
         let op = self.operation(node, first, second);
@@ -233,7 +233,7 @@ impl<'t> Lowering<'t> {
             let sides = (self.field(open, left, 0), self.field(open, right, 1));
             let (Some(first), Some(second)) = sides else { break };
             parts.push(second);
-            let same = matches!(self.table.shape(first), Some(Shape::Binary(..)));
+            let same = first.kind_id() == node.kind_id();
             let next = (self.field(first, left, 0), self.field(first, right, 1));
             let adds = match next {
                 (Some(a), Some(b)) if same => self.operation(first, a, b) == Op::Add,

@@ -93,7 +93,7 @@ impl<'t> Lowering<'t> {
         }
     }
 
-    fn params(&mut self, list: Option<Node<'t>>) -> Vec<Param<'t>> {
+    pub(super) fn params(&mut self, list: Option<Node<'t>>) -> Vec<Param<'t>> {
         let Some(list) = list else { return Vec::new() };
         if matches!(self.table.shape(list), Some(Shape::Name)) {
             let target = self.expr(list);

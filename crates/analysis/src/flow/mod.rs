@@ -58,8 +58,19 @@ pub(super) struct Flows {
 }
 
 /// The languages values are followed in, by name.
-pub const LANGUAGES: &[&str] =
-    &["Python", "JavaScript", "TypeScript", "Tsx", "Java", "Go", "Php", "Ruby", "CSharp", "Kotlin"];
+pub const LANGUAGES: &[&str] = &[
+    "Python",
+    "JavaScript",
+    "TypeScript",
+    "Tsx",
+    "Java",
+    "Go",
+    "Php",
+    "Ruby",
+    "CSharp",
+    "Kotlin",
+    "Scala",
+];
 
 /// Whether values are followed in this language.
 pub(super) fn reads(language: Lang) -> bool {

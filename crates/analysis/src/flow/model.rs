@@ -239,8 +239,9 @@ const MODELS: &[(&str, &[&str], &str)] = &[
     ("Php", &[json!("php")], json!("php.examples")),
     ("Ruby", &[json!("ruby")], json!("ruby.examples")),
     ("CSharp", &[json!("csharp")], json!("csharp.examples")),
-    // What is written for Java is called from Kotlin.
+    // What is written for Java is called from Kotlin and Scala.
     ("Kotlin", &[json!("java"), json!("kotlin")], json!("kotlin.examples")),
+    ("Scala", &[json!("java"), json!("scala")], json!("scala.examples")),
 ];
 
 /// Every kind of harm, its number being its place.

@@ -12,6 +12,7 @@ fn file_name(language: &str) -> &'static str {
         "Php" => "a.php",
         "Ruby" => "a.rb",
         "Kotlin" => "A.kt",
+        "Scala" => "A.scala",
         _ => "A.cs",
     }
 }

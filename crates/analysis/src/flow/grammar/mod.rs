@@ -9,6 +9,7 @@ mod kotlin;
 mod php;
 mod python;
 mod ruby;
+mod scala;
 
 use std::sync::OnceLock;
 
@@ -147,6 +148,7 @@ const GRAMMARS: &[(S, &Grammar)] = &[
     (S::Ruby, &ruby::GRAMMAR),
     (S::CSharp, &csharp::GRAMMAR),
     (S::Kotlin, &kotlin::GRAMMAR),
+    (S::Scala, &scala::GRAMMAR),
 ];
 
 /// The table of a language; `None` where values are not followed.
