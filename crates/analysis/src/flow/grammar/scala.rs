@@ -112,6 +112,13 @@ fn class<'t>(lowering: &mut Lowering<'t>, node: Node<'t>, out: &mut Vec<Stmt<'t>
 fn function<'t>(lowering: &mut Lowering<'t>, node: Node<'t>, out: &mut Vec<Stmt<'t>>) {
     let lists: Vec<_> = named(node).into_iter().filter(|n| n.kind() == "parameters").collect();
     let index = lowering.function(node, "name", ":parameters", "body");
+    // Of Play: routes fill the parameters of what gives an `Action`.
+    let body = node.child_by_field_name("body").map_or("", |n| lowering.source(n));
+    if body.starts_with("Action")
+        && let Some(function) = lowering.unit.functions.get_mut(index)
+    {
+        function.marks.push("Action");
+    }
     for list in lists.into_iter().skip(1) {
         let mut more = lowering.params(Some(list));
         if let Some(function) = lowering.unit.functions.get_mut(index) {
