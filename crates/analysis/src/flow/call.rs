@@ -392,8 +392,8 @@ fn is_on(made: &Made<'_, '_>, name: &str) -> bool {
 fn stands_beside(made: &Made<'_, '_>, text: &str) -> bool {
     // `HttpHeaders.LOCATION` stands for the name that it is called by.
     let called = |value: &Value| {
-        let last = value.path.as_deref().and_then(|path| path.rsplit_once('.'));
-        last.is_some_and(|(_, name)| name.replace('_', "-").eq_ignore_ascii_case(text))
+        let last = value.path.as_deref().and_then(|path| path.rsplit('.').next());
+        last.is_some_and(|name| name.replace('_', "-").eq_ignore_ascii_case(text))
     };
     let same = |value: &Value| {
         value.constant().is_some_and(|own| own.eq_ignore_ascii_case(text)) || called(value)

@@ -234,10 +234,12 @@ fn infix<'t>(lowering: &mut Lowering<'t>, node: Node<'t>) -> Expr<'t> {
             Kind::Assign(Box::new(Assign { target, ty: None, adds: true, value }))
         }
         // Collections, paths and processes put together.
-        "++" | ":+" | "+:" | "::" | ":::" | "->" | "/" | "#|" | "#&&" | "#>" => Kind::Any(vec![
-            lowering.field_expr(node, "left", 0),
-            lowering.field_expr(node, "right", 2),
-        ]),
+        "++" | ":+" | "+:" | "::" | ":::" | "->" | "/" | "&" | "#|" | "#&&" | "#>" => {
+            Kind::Any(vec![
+                lowering.field_expr(node, "left", 0),
+                lowering.field_expr(node, "right", 2),
+            ])
+        }
         _ => lowering.binary(node, "left", "right"),
     };
     Expr { line: at, kind }
