@@ -11,6 +11,8 @@ use ast_grep_core::{
 };
 use ast_grep_language::SupportLang;
 
+use crate::page_scripts;
+
 /// A language this binary has a grammar for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Lang {
@@ -117,6 +119,8 @@ impl Lang {
         }
         let lang =
             by_name(name).or_else(|| SupportLang::from_path(path)).or_else(|| script(text))?;
+        let typed = is_component(name) && page_scripts::is_typed(text);
+        let lang = if typed { S::TypeScript } else { lang };
         let lang = if lang == S::C && name.ends_with(".h") && is_cpp(text) { S::Cpp } else { lang };
         if lang == S::TypeScript && is_markup(text) {
             return None;
@@ -149,10 +153,16 @@ fn is_dockerfile(name: &str) -> bool {
     })
 }
 
+/// Of Vue or Svelte: markup, style and script in one file.
+fn is_component(name: &str) -> bool {
+    name.ends_with(".vue") || name.ends_with(".svelte")
+}
+
 fn by_name(name: &str) -> Option<S> {
     match name {
         "Rakefile" | "Gemfile" | "Guardfile" | "Capfile" | "Vagrantfile" => Some(S::Ruby),
         "wscript" | "SConstruct" | "SConscript" => Some(S::Python),
+        _ if is_component(name) => Some(S::JavaScript),
         _ => None,
     }
 }

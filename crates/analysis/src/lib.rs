@@ -41,6 +41,7 @@ mod language;
 mod lines;
 mod meter;
 mod origin;
+mod page_scripts;
 mod parse;
 mod php_markup;
 mod rule_cost;

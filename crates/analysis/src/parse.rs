@@ -13,7 +13,7 @@ use tree_sitter::{ParseOptions, ParseState, Parser};
 use super::{
     Lang,
     meter::{self, MeteredDoc},
-    php_markup,
+    page_scripts, php_markup,
 };
 
 /// A node of a parsed text.
@@ -49,7 +49,7 @@ pub enum Unparsed {
     TooHard,
 }
 
-/// The tree of `text`, no deeper than rules can look at; of PHP, without the markup around it.
+/// The tree of `text`, no deeper than rules can look at; of PHP and of scripts in pages, without the markup around them.
 ///
 /// # Errors
 /// When it costs too much to make one.
@@ -62,6 +62,9 @@ pub(super) fn parse(language: Lang, text: &str) -> Result<AstGrep<MeteredDoc>, U
     }
     let code = match language {
         Lang::Known(SupportLang::Php) => php_markup::code_of(text),
+        Lang::Known(SupportLang::JavaScript | SupportLang::TypeScript) => {
+            page_scripts::scripts_of(text)
+        }
         _ => Cow::Borrowed(text),
     };
     let text = &*code;

@@ -58,10 +58,8 @@ impl Blanked<'_> {
         self.code
     }
 
-    /// Blanks, but for the ends of lines.
     fn blank(&mut self, range: Range<usize>) {
-        let bytes = self.code.get_mut(range).unwrap_or_default();
-        bytes.iter_mut().filter(|byte| !matches!(byte, b'\n' | b'\r')).for_each(|b| *b = b' ');
+        blank(&mut self.code, range);
     }
 
     fn write(&mut self, at: usize, word: &[u8]) {
@@ -130,6 +128,12 @@ impl Blanked<'_> {
         }
         at + 2
     }
+}
+
+/// Blanks, but for the ends of lines.
+pub(super) fn blank(code: &mut [u8], range: Range<usize>) {
+    let bytes = code.get_mut(range).unwrap_or_default();
+    bytes.iter_mut().filter(|byte| !matches!(byte, b'\n' | b'\r')).for_each(|b| *b = b' ');
 }
 
 fn tag(text: &[u8]) -> Option<Tag> {

@@ -11,11 +11,13 @@ use std::{
 
 use ast_grep_config::{DeserializeEnv, Fixer, RuleCore, SerializableRule};
 use ast_grep_core::Matcher;
+use ast_grep_language::SupportLang;
 use globset::GlobSet;
 use regex::Regex;
 
 use super::{
     Category, Confidence, Finding, Lang, Lines, RuleError, RuleFile, Severity, SourceText, globs,
+    page_scripts,
     parse::Unparsed,
     rule_cost,
     rules::{self, BUILT_IN, BuiltIn, InTests},
@@ -246,6 +248,23 @@ impl Ruleset {
         let Some(language) = Lang::of(source.path, source.text) else {
             return Ok(Scanned::default());
         };
+        let mut scanned = self.walk_as(language, source, lines, flows)?;
+        let script = Lang::Known(SupportLang::JavaScript);
+        if language == Lang::Known(SupportLang::Html) && page_scripts::is_page(source.text) {
+            let in_scripts = self.walk_as(script, source, lines, flows)?;
+            scanned.findings.extend(in_scripts.findings);
+            scanned.cut_off.extend(in_scripts.cut_off);
+        }
+        Ok(scanned)
+    }
+
+    fn walk_as(
+        &self,
+        language: Lang,
+        source: SourceText<'_>,
+        lines: &Lines<'_>,
+        flows: bool,
+    ) -> Result<Scanned, Unparsed> {
         let shared = self.built_in.then(|| built_in(language)).flatten();
         let sets: Vec<_> = shared.into_iter().chain(self.languages.get(&language)).collect();
         scan::scan(&sets, flows, language, source, lines)

@@ -9,6 +9,7 @@ use super::{
     run::{Run, Source, State, truth},
     value::{Known, Origin, Taint, Value},
 };
+use crate::page_scripts;
 
 /// Names that languages and hosts define.
 const HOST: &[&str] = &[
@@ -178,6 +179,8 @@ impl<'t> Run<'_, 't> {
             && !self.defined.contains(name)
             && !HOST.contains(&name)
             && !(self.language == "Python" && self.text.contains("import *"))
+            // The scripts of a page share their names.
+            && !page_scripts::is_page(self.text)
     }
 
     /// What a member of a value is.
