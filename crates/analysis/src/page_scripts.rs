@@ -24,7 +24,7 @@ pub(super) fn scripts_of(text: &str) -> Cow<'_, str> {
     }
     let mut code = text.as_bytes().to_vec();
     let mut from = 0;
-    for script in scripts(text).filter(Script::is_script) {
+    for script in scripts(text).filter(|script| script.is_script(text)) {
         blank(&mut code, from..script.inside.start);
         from = script.inside.end;
     }
@@ -40,8 +40,13 @@ struct Script<'t> {
 }
 
 impl Script<'_> {
-    /// Not a template, data, or a script that lies elsewhere.
-    fn is_script(&self) -> bool {
+    /// Not a template or data, and not put together by a template: then nobody knows what it will be.
+    fn is_script(&self, text: &str) -> bool {
+        const PLACES: [&str; 4] = ["<%", "{%", "{{", "<?"];
+        let inside = text.get(self.inside.clone()).unwrap_or_default();
+        if PLACES.iter().any(|place| inside.contains(place)) {
+            return false;
+        }
         let tag = self.tag.to_ascii_lowercase();
         let kind = tag.split_once("type=").map(|(_, kind)| kind.trim_start_matches(['"', '\'']));
         kind.is_none_or(|kind| {
@@ -61,11 +66,25 @@ fn scripts(text: &str) -> impl Iterator<Item = Script<'_>> {
     let mut at = 0;
     std::iter::from_fn(move || {
         let open = at + text.get(at..)?.find("<script")?;
-        let start = open + text.get(open..)?.find('>')? + 1;
+        let start = open + end_of_tag(text.get(open..)?)?;
         let end = text.get(start..)?.find("</script").map_or(text.len(), |end| start + end);
         at = end;
         Some(Script { tag: text.get(open..start)?, inside: start..end })
     })
+}
+
+/// Where a tag ends; a sign in quotes ends none.
+fn end_of_tag(text: &str) -> Option<usize> {
+    let mut quote = None;
+    let end = text.bytes().position(|byte| {
+        match (quote, byte) {
+            (None, b'"' | b'\'') => quote = Some(byte),
+            (Some(open), _) if open == byte => quote = None,
+            _ => {}
+        }
+        quote.is_none() && byte == b'>'
+    })?;
+    Some(end + 1)
 }
 
 #[cfg(test)]
@@ -91,6 +110,8 @@ mod tests {
             "<script type=\"text/template\"><p></script><script>g()",
             "                                                 g()",
         );
+        check("<script src=\"a?<%= b %>\"></script>", "                                  ");
+        check("<script>let a = {{ b }}</script>", "                                ");
         check("<template><p/></template>", "                         ");
     }
 

@@ -66,6 +66,35 @@ fn findings_lie_on_touched_lines() {
     assert_eq!(found[0].quote, "    verify=False,");
 }
 
+/// Scripts of pages and components are read where they stand, by rules and by following values; data and templates
+/// in a page are none.
+#[test]
+fn scripts_of_pages_and_components_are_read() {
+    let set = &Ruleset::built_in();
+    let places = |path: &str, text: &str| -> Vec<(String, u32)> {
+        let (text, touched) = (&MaskedText::from(text), LineSet::all());
+        let found = set.scan(SourceText { path, text, touched: &touched }, &Lines::new(text));
+        found.iter().map(|f| (f.rule.clone(), f.start_line)).collect()
+    };
+    let vue = "<template>\n  <p>{{ a }}</p>\n</template>\n<script setup lang=\"ts\">\nconst a: number = 1;\ndebugger;\n</script>\n";
+    assert_eq!(places("a.vue", vue), [("js-debugger".to_owned(), 6)]);
+    let svelte = "<script>\n  debugger;\n</script>\n<p>é</p>\n";
+    assert_eq!(places("a.svelte", svelte), [("js-debugger".to_owned(), 2)]);
+    let page = "<!DOCTYPE html>\n<p>debugger;</p>\n<script type=\"text/template\">debugger;</script>\n<script>\nconst q = new URLSearchParams(location.search).get(\"q\");\ndocument.querySelector(\"#q\").innerHTML = \"<b>\" + q;\n</script>\n";
+    assert_eq!(places("a.html", page), [("cross-site-scripting".to_owned(), 6)]);
+    assert_eq!(places("a.vue", "<template><p>debugger;</p></template>\n"), []);
+}
+
+/// What is a workflow is one wherever it lies; what only speaks of jobs is none.
+#[test]
+fn workflows_are_told_by_what_they_hold() {
+    let set = &Ruleset::built_in();
+    let text = "on: issue_comment\njobs:\n  a:\n    runs-on: ubuntu-latest\n    steps:\n      - run: echo \"${{ github.event.comment.body }}\"\n";
+    assert_eq!(matches(set, "gha-script-injection", "templates/ci.yml", text), 1);
+    let other = text.replace("on: issue_comment", "kind: pipeline");
+    assert_eq!(matches(set, "gha-script-injection", "templates/ci.yml", &other), 0);
+}
+
 /// An ignore comment in the reviewed text is not obeyed.
 #[test]
 fn ignore_comments_of_the_change_are_not_obeyed() {

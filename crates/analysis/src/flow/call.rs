@@ -205,7 +205,8 @@ impl<'t> Run<'_, 't> {
             return self.result(made);
         }
         // What is taken out of a container is not the key.
-        let takes_out = matches!(made.name, "get" | "Get" | "fetch" | "dig" | "getOrDefault");
+        let takes_out =
+            matches!(made.name, "get" | "Get" | "fetch" | "dig" | "getOrDefault" | "getOrElse");
         if takes_out && !made.object.is_tainted() {
             return self.result(made);
         }
