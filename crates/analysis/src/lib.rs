@@ -14,7 +14,7 @@
 //! | `rules.rs`, `rules/` | structural rules: one YAML file each, listed by `build.rs` |
 //! | `ruleset.rs` | rules compiled, the built-in and a repository's own |
 //! | `parse.rs` | a text into a tree, within bounds |
-//! | `php_markup.rs` | PHP without the markup around it |
+//! | `php_markup.rs`, `page_scripts.rs` | PHP, and scripts in pages, without the markup around them |
 //! | `meter.rs` | what one match of a rule may cost |
 //! | `rule_cost.rs` | what the regular expressions of a repository's rules may cost |
 //! | `scan.rs` | one walk over one parsed file for all rules |
