@@ -294,6 +294,15 @@ question! {
     is_prose, PROSE
 }
 
+/// Whether a text is a workflow of GitHub Actions wherever it lies, as templates of workflows do.
+pub fn is_workflow(path: &str, text: &str) -> bool {
+    let begins = |word: &str| text.lines().any(|line| line.starts_with(word));
+    (path.ends_with(".yml") || path.ends_with(".yaml"))
+        && text.contains("runs-on:")
+        && begins("jobs:")
+        && ["on:", "\"on\":", "'on':"].iter().any(|word| begins(word))
+}
+
 /// Whether the head of a text says that a program wrote it.
 pub fn says_generated(text: &str) -> bool {
     text.lines().take(20).any(|line| {

@@ -62,20 +62,12 @@ impl CompiledRule {
     pub(super) fn wants(&self, source: SourceText<'_>, test: bool) -> bool {
         (self.files.is_empty()
             || self.files.is_match(source.path)
-            || is_workflow(source) && self.files.is_match(".github/workflows/any.yml"))
+            || globs::is_workflow(source.path, source.text)
+                && self.files.is_match(".github/workflows/any.yml"))
             && !(test && self.tests == InTests::Skip)
             && (self.needs.is_empty()
                 || self.needs.iter().any(|n| source.text.contains(n.as_str())))
     }
-}
-
-/// Whether a text is a workflow of GitHub Actions wherever it lies, as templates of workflows do.
-fn is_workflow(source: SourceText<'_>) -> bool {
-    let begins = |word: &str| source.text.lines().any(|line| line.starts_with(word));
-    (source.path.ends_with(".yml") || source.path.ends_with(".yaml"))
-        && source.text.contains("runs-on:")
-        && begins("jobs:")
-        && (begins("on:") || begins("\"on\":") || begins("'on':"))
 }
 
 /// The rules of one language.

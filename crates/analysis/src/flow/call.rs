@@ -42,8 +42,7 @@ impl<'t> Run<'_, 't> {
         let mut value = self.given(&made, &callee);
         self.looked_up(name, call);
         // What a method makes of a whole request beside its object may be anything.
-        let whole =
-            |value: &Value| value.path.as_deref().is_some_and(|path| path.ends_with("Context"));
+        let whole = |v: &Value| v.path.as_deref().is_some_and(|path| path.ends_with("Context"));
         if made.object.is_tainted()
             && made.args.iter().any(|a| whole(&a.value) || self.is_request(&a.value))
         {
@@ -97,13 +96,12 @@ impl<'t> Run<'_, 't> {
             Kind::List(all) if matches!(all[..], [Expr { kind: Kind::Int(_), .. }, _]) => {
                 self.callee(&all[1])
             }
-            _ => {
+            // Of Scala, the function in `f(a) { b => … }` gets what `f` made of `a`.
+            _ if self.language == "Scala" => {
                 let made = self.eval(callee);
-                // `f(a) { b => … }`: the function gets what `f` made of `a`.
-                let curried =
-                    if self.language == "Scala" { made.clone() } else { Value::default() };
-                (curried, made, "")
+                (made.clone(), made, "")
             }
+            _ => (Value::default(), self.eval(callee), ""),
         }
     }
 
@@ -205,9 +203,9 @@ impl<'t> Run<'_, 't> {
             return self.result(made);
         }
         // What is taken out of a container is not the key.
-        let takes_out =
+        let taken =
             matches!(made.name, "get" | "Get" | "fetch" | "dig" | "getOrDefault" | "getOrElse");
-        if takes_out && !made.object.is_tainted() {
+        if taken && !made.object.is_tainted() {
             return self.result(made);
         }
         let mut all: Vec<&Value> = made.args.iter().map(|a| &a.value).collect();
@@ -396,8 +394,7 @@ fn stands_beside(made: &Made<'_, '_>, text: &str) -> bool {
         let last = value.path.as_deref().and_then(|path| path.rsplit('.').next());
         last.is_some_and(|name| name.replace('_', "-").eq_ignore_ascii_case(text))
     };
-    let same = |value: &Value| {
-        value.constant().is_some_and(|own| own.eq_ignore_ascii_case(text)) || called(value)
-    };
+    let same =
+        |v: &Value| v.constant().is_some_and(|own| own.eq_ignore_ascii_case(text)) || called(v);
     made.args.iter().any(|a| same(&a.value))
 }

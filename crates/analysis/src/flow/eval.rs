@@ -174,13 +174,16 @@ impl<'t> Run<'_, 't> {
 
     /// Whether nothing in the file says what a name is.
     fn undefined(&self, name: &str) -> bool {
+        // The scripts of a page share their names.
+        let is_elsewhere = || {
+            self.language == "Python" && self.text.contains("import *")
+                || page_scripts::is_page(self.text)
+        };
         matches!(self.language, "Python" | "JavaScript")
             && name.starts_with(|c: char| c.is_ascii_lowercase())
             && !self.defined.contains(name)
             && !HOST.contains(&name)
-            && !(self.language == "Python" && self.text.contains("import *"))
-            // The scripts of a page share their names.
-            && !page_scripts::is_page(self.text)
+            && !is_elsewhere()
     }
 
     /// What a member of a value is.
