@@ -83,6 +83,11 @@ impl Lang {
         matches!(self, Self::Known(S::Yaml | S::Python))
     }
 
+    /// Whether it has functions and statements.
+    pub(super) fn is_program(self) -> bool {
+        matches!(self, Self::Known(known) if !matches!(known, S::Yaml | S::Hcl | S::Html))
+    }
+
     /// A name that a file in this language could have.
     pub fn file_name(self) -> &'static str {
         match self {

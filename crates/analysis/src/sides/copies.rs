@@ -6,10 +6,9 @@ use std::ops::Range;
 use super::{
     CheckInfo,
     compared::Head,
-    shape,
     syntax::{Syntax, Token, same},
 };
-use crate::{Category, Confidence, Finding, LineSet, Severity};
+use crate::{Category, Confidence, Finding, Lang, LineSet, Severity};
 
 pub(super) const INFO: CheckInfo = CheckInfo {
     id: "name-left-behind",
@@ -20,7 +19,7 @@ pub(super) const INFO: CheckInfo = CheckInfo {
     title: "One name was left behind in this copy",
     problem: "Two neighbouring statements differ in one name throughout, except in one place.",
     advice: "Change the name here, too, or make it visible that it is meant.",
-    reads: shape::is_program,
+    reads: Lang::is_program,
 };
 
 /// How many tokens a statement has to be compared.

@@ -94,7 +94,7 @@ pub fn without(head: &MaskedText, added: &LineSet) -> MaskedText {
 
 /// Checks both sides of one file.
 pub fn check(pair: Pair<'_>) -> Checked {
-    let language = Lang::of(pair.path, pair.head).filter(|l| shape::is_program(*l));
+    let language = Lang::of(pair.path, pair.head).filter(|l| l.is_program());
     check_program(pair, language).unwrap_or_default()
 }
 

@@ -2,14 +2,7 @@
 
 use std::ops::Range;
 
-use ast_grep_language::SupportLang as S;
-
-use crate::{Lang, parse::Tree};
-
-/// Whether the language has functions and statements.
-pub(super) fn is_program(language: Lang) -> bool {
-    matches!(language, Lang::Known(known) if !matches!(known, S::Yaml | S::Hcl))
-}
+use crate::parse::Tree;
 
 const FUNCTIONS: &[&str] = &[
     "arrow_function",

@@ -5,7 +5,6 @@ use ast_grep_language::SupportLang as S;
 use super::{
     CheckInfo,
     compared::{Compared, FunctionPair, Head},
-    shape,
     syntax::{Token, one_line},
 };
 use crate::{Category, Confidence, Finding, Lang, Severity};
@@ -23,7 +22,7 @@ pub(super) const INFO: CheckInfo = CheckInfo {
 
 /// Languages in which a call releases a lock.
 pub(super) fn reads(language: Lang) -> bool {
-    shape::is_program(language) && !matches!(language, Lang::Known(S::Rust | S::Bash | S::Php))
+    language.is_program() && !matches!(language, Lang::Known(S::Rust | S::Bash | S::Php))
 }
 
 /// The locks that a function still acquires and no longer releases.
