@@ -3,9 +3,9 @@
 use tree_sitter::Node;
 
 use super::{
-    form::{Action, Class, Expr, Function, Kind, Param, Stmt},
+    form::{Action, Assign, Class, Expr, Function, Kind, Param, Stmt},
     grammar::Shape,
-    lower::{Lowering, named},
+    lower::{Lowering, line, named},
 };
 
 impl<'t> Lowering<'t> {
@@ -90,6 +90,28 @@ impl<'t> Lowering<'t> {
         }
         if self.inside > 0 {
             out.extend(methods);
+        }
+    }
+
+    /// A class; what its constructor takes are fields, too. Fields: its name and body, the constructor's parameters, the name of one.
+    pub(super) fn class_taking(
+        &mut self,
+        node: Node<'t>,
+        [name, body, params, param_name]: [&str; 4],
+        out: &mut Vec<Stmt<'t>>,
+    ) {
+        let at = self.unit.classes.len();
+        self.class(node, name, body, out);
+        let params = self.field(node, params, 0).map(named).unwrap_or_default();
+        for param in params.into_iter().filter(|n| n.kind() == "class_parameter") {
+            let Some(name) = self.field(param, param_name, 0) else { continue };
+            let target = self.expr(name);
+            let line = line(param);
+            let value = Expr { line, kind: Kind::Literal };
+            let assign = Assign { target, ty: self.type_of(param), adds: false, value };
+            if let Some(class) = self.unit.classes.get_mut(at) {
+                class.fields.push(Stmt { line, kind: Action::Assign(assign) });
+            }
         }
     }
 

@@ -106,19 +106,11 @@ pub(super) const GRAMMAR: Grammar = Grammar {
 
 /// A class; what its constructor takes are fields, too.
 fn class<'t>(lowering: &mut Lowering<'t>, node: Node<'t>, out: &mut Vec<Stmt<'t>>) {
-    let at = lowering.unit.classes.len();
-    lowering.class(node, ":type_identifier", ":class_body", out);
-    let params = lowering.field(node, ":primary_constructor", 0).map(named).unwrap_or_default();
-    for param in params.into_iter().filter(|n| n.kind() == "class_parameter") {
-        let Some(name) = lowering.field(param, ":simple_identifier", 0) else { continue };
-        let target = lowering.expr(name);
-        let value = Expr { line: line(param), kind: Kind::Literal };
-        let ty = lowering.type_of(param);
-        let kind = Action::Assign(Assign { target, ty, adds: false, value });
-        if let Some(class) = lowering.unit.classes.get_mut(at) {
-            class.fields.push(Stmt { line: line(param), kind });
-        }
-    }
+    lowering.class_taking(
+        node,
+        [":type_identifier", ":class_body", ":primary_constructor", ":simple_identifier"],
+        out,
+    );
 }
 
 /// `val a: T = b`, `val (a, b) = c`, `val a by lazy { b }`.

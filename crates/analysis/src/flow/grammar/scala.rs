@@ -94,18 +94,7 @@ const LISTS: [&str; 5] = ["Seq", "List", "Vector", "Array", "Set"];
 
 /// A class, trait or object; what its constructor takes are fields, too.
 fn class<'t>(lowering: &mut Lowering<'t>, node: Node<'t>, out: &mut Vec<Stmt<'t>>) {
-    let at = lowering.unit.classes.len();
-    lowering.class(node, "name", "body", out);
-    let params = node.child_by_field_name("class_parameters").map(named).unwrap_or_default();
-    for param in params.into_iter().filter(|n| n.kind() == "class_parameter") {
-        let target = lowering.field_expr(param, "name", 0);
-        let value = Expr { line: line(param), kind: Kind::Literal };
-        let ty = lowering.type_of(param);
-        let kind = Action::Assign(Assign { target, ty, adds: false, value });
-        if let Some(class) = lowering.unit.classes.get_mut(at) {
-            class.fields.push(Stmt { line: line(param), kind });
-        }
-    }
+    lowering.class_taking(node, ["name", "body", "class_parameters", "name"], out);
 }
 
 /// `def name(a: A)(implicit b: B) = …`
