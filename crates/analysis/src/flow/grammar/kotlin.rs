@@ -5,7 +5,7 @@ use tree_sitter::Node;
 use super::{Grammar, Shape as X, csharp::boolean};
 use crate::flow::{
     form::{Action, Arg, Assign, Call, Expr, Kind, Op, Param, Stmt},
-    lower::{Lowering, last_line, line, named},
+    lower::{Lowering, last_line, line},
     lower_fn::returned,
 };
 
