@@ -131,6 +131,11 @@ pub trait Change: Send + Sync + 'static {
     /// Whether a file stands at each of `paths` on the base side, in their order.
     async fn exists(&self, paths: &[String]) -> Result<Vec<bool>>;
 
+    /// Every file on the base side: its path, and what stands there. None from a forge that cannot list them.
+    async fn base_files(&self) -> Result<Vec<(String, Entry)>> {
+        Ok(Vec::new())
+    }
+
     /// The content of `path` on the base side, `None` when no file stands there. This is the only
     /// way settings are read: what a change proposes about its own review does not count.
     async fn base_file(&self, path: &str, limit: u64) -> Result<Option<Content>>;

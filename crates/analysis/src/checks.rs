@@ -73,14 +73,23 @@ pub fn file(facts: FileFacts<'_>) -> Vec<Finding> {
         let title = format!("A binary file of {} MiB is added to the history", size / MIB);
         findings.push(Finding { title, ..at.finding(&LARGE_BINARY) });
     }
-    let extension = facts.path.rsplit_once('.').map_or("", |(_, e)| e);
     let script = facts.text.is_some_and(|t| t.starts_with("#!"));
     let own = !globs::is_vendored(facts.path) && !globs::is_generated(facts.path);
-    if facts.became_executable && own && !script && NEVER_RUN.contains(&extension) {
+    if facts.became_executable && own && !script && is_never_run(facts.path) {
+        let extension = extension(facts.path);
         let title = format!("A .{extension} file becomes executable");
         findings.push(Finding { title, ..at.finding(&UNEXPECTED_EXECUTABLE) });
     }
     findings
+}
+
+/// Whether a file of this name is no program that the system starts.
+pub fn is_never_run(path: &str) -> bool {
+    NEVER_RUN.contains(&extension(path))
+}
+
+fn extension(path: &str) -> &str {
+    path.rsplit_once('.').map_or("", |(_, extension)| extension)
 }
 
 /// Where a check stands: in a line, or with number 0 about the file as a whole.

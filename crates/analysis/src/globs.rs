@@ -45,7 +45,8 @@ const VENDORED: Paths = Paths {
         "**/{jquery,bootstrap}-*.js",
         // A library with its version in its name.
         "**/*[.-][0-9]*.[0-9]*.[0-9]*.js",
-        "**/gems/*-[0-9].[0-9]*.[0-9]*/**",
+        // An unpacked release.
+        "**/*-[0-9]*.[0-9]*.[0-9]*/**",
         "**/{adodb,ckeditor,fckeditor,tiny_mce,tinymce,TinyMce,xinha,yui}*/**",
         "**/tiny_mce*.js",
         "**/{Chart,chart,handlebars,knockout,modernizr,mustache,pako,raphael,swagger,three}.js",

@@ -267,24 +267,19 @@ async fn measure(git: &Git, files: &mut [FileChange]) -> Result<Vec<String>> {
     Ok(large)
 }
 
-/// The id in the first record of an `ls-tree -z` listing, when it is a file.
-pub(super) fn listed_blob(listing: &[u8]) -> Option<String> {
-    let record = listing.split(|b| *b == 0).next()?;
-    let meta = record.split(|b| *b == b'\t').next()?;
-    let words: Vec<&str> = std::str::from_utf8(meta).ok()?.split(' ').collect();
-    match words[..] {
-        ["100644" | "100755", "blob", id] => Some(id.to_owned()),
-        _ => None,
-    }
-}
-
-/// Path and object id of every file in what `ls-tree -z` lists.
-pub(super) fn listed_files(listing: &[u8]) -> Vec<(String, String)> {
+/// Path and entry of every file in what `ls-tree -z` lists.
+pub(super) fn listed_files(listing: &[u8]) -> impl Iterator<Item = (String, Entry)> + '_ {
     let file = |record: &[u8]| {
         let tab = record.iter().position(|b| *b == b'\t')?;
-        Some((lossy(&record[tab + 1..]), listed_blob(record)?))
+        let words: Vec<&str> = std::str::from_utf8(&record[..tab]).ok()?.split(' ').collect();
+        let (kind, id) = match words[..] {
+            ["100644", "blob", id] => (EntryKind::File, id),
+            ["100755", "blob", id] => (EntryKind::Executable, id),
+            _ => return None,
+        };
+        Some((lossy(&record[tab + 1..]), Entry { kind, blob: id.to_owned() }))
     };
-    listing.split(|b| *b == 0).filter_map(file).collect()
+    listing.split(|b| *b == 0).filter_map(file)
 }
 
 /// The names that `ls-tree -z --name-only` lists.

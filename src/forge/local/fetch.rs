@@ -137,7 +137,7 @@ fn of_machine(error: GitError) -> Fault {
 async fn settings_blobs(git: &Git, base: &str) -> Result<Vec<String>> {
     let args = [&["ls-tree", "-r", "-z", "--full-tree", base, "--"], SETTINGS].concat();
     let listing = git.output(&args).await?;
-    Ok(super::changes::listed_files(&listing).into_iter().map(|(_, blob)| blob).collect())
+    Ok(super::changes::listed_files(&listing).map(|(_, file)| file.blob).collect())
 }
 
 /// A fetch that failed: whether the server said no, or could not be reached.

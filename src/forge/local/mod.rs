@@ -42,8 +42,8 @@ pub use self::{
 
 use self::git::Git;
 use super::{
-    Change, Content, FileChange, Forge, Locator, Publication, PublishContext, Published, Publisher,
-    Resolved, Selection, Target,
+    Change, Content, Entry, FileChange, Forge, Locator, Publication, PublishContext, Published,
+    Publisher, Resolved, Selection, Target,
 };
 use crate::base::{self, Fault};
 
@@ -230,9 +230,14 @@ impl Change for LocalChange {
         for some in paths.chunks(MAX_PATHS_PER_COMMAND) {
             let some: Vec<&str> = some.iter().map(String::as_str).collect();
             let listing = self.base_listing(&some).await?;
-            there.extend(changes::listed_files(&listing).into_iter().map(|(path, _)| path));
+            there.extend(changes::listed_files(&listing).map(|(path, _)| path));
         }
         Ok(paths.iter().map(|path| there.contains(path)).collect())
+    }
+
+    async fn base_files(&self) -> base::Result<Vec<(String, Entry)>> {
+        let args = ["ls-tree", "-r", "-z", "--full-tree", &self.target.base];
+        Ok(changes::listed_files(&self.git.output(&args).await?).collect())
     }
 
     async fn base_file(&self, path: &str, limit: u64) -> base::Result<Option<Content>> {
@@ -240,8 +245,8 @@ impl Change for LocalChange {
             return Ok(None);
         }
         let listing = self.base_listing(&[path]).await?;
-        let Some(blob) = changes::listed_blob(&listing) else { return Ok(None) };
-        let mut found = batch::contents(&self.git, &[blob], limit).await?;
+        let Some((_, file)) = changes::listed_files(&listing).next() else { return Ok(None) };
+        let mut found = batch::contents(&self.git, &[file.blob], limit).await?;
         Ok(found.pop())
     }
 
@@ -252,7 +257,7 @@ impl Change for LocalChange {
         let folder = format!("{}/", folder.trim_end_matches('/'));
         let listing = self.base_listing(&[&folder]).await?;
         let (paths, blobs): (Vec<String>, Vec<String>) =
-            changes::listed_files(&listing).into_iter().unzip();
+            changes::listed_files(&listing).map(|(path, file)| (path, file.blob)).unzip();
         let contents = batch::first_contents(&self.git, &blobs, limit, FOLDER_BYTES).await?;
         Ok(paths.into_iter().zip(contents).collect())
     }

@@ -94,7 +94,8 @@ async fn read_heads(
 ) -> Result<Vec<Finding>> {
     let paths = settings.paths().map_err(Fault::permanent)?;
     let (mut findings, mut kept) = (Vec::new(), Default::default());
-    let before = ExecutableBefore::of(files.iter().map(|file| &file.change));
+    let all: Vec<&FileChange> = files.iter().map(|file| &file.change).collect();
+    let before = ExecutableBefore::of(reader.change(), &all).await?;
     let whole = |file: &FileChange, text: Option<&str>| {
         let found = checks::file(facts(file, text, &before));
         found.into_iter().filter(|finding| settings.wants(&finding.agent))

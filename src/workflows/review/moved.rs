@@ -1,4 +1,4 @@
-//! Code that the change moved from one file to another says nothing new.
+//! Code that the change moved from one file to another says nothing new, nor does a copy of a whole file.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,9 +7,9 @@ use super::{
     reader::{ChangeReader, bare, way, words},
 };
 use crate::{
-    analysis::{Finding, LineSet, Lines, MaskedText, Source, SourceText, examine},
+    analysis::{Finding, LineSet, Lines, MaskedText, Source, SourceText, examine, rules::BuiltIn},
     base::Result,
-    forge::FileChange,
+    forge::{FileChange, Status},
 };
 
 /// A neighbour shorter than this may stand anywhere.
@@ -32,12 +32,19 @@ pub(super) struct Moved {
     places: Vec<Place>,
     /// Findings of secrets, and the file of each.
     secrets: Vec<(Finding, FileChange)>,
+    /// What is said of new files: the content's id, and the fingerprint.
+    new_files: Vec<(String, String)>,
 }
 
 impl Moved {
     /// Takes in what is said of `file`.
     pub(super) fn add(&mut self, findings: &[Finding], file: &FileChange, text: &MaskedText) {
         let of_lines = |it: &&Finding| !it.is_whole_file();
+        if file.status == Status::Added {
+            let said = findings.iter().filter(|it| may_be_copied(it));
+            let said = said.map(|it| (file.head.blob.clone(), it.fingerprint.clone()));
+            self.new_files.extend(said);
+        }
         let (added, lines): (LineSet, _) = (file.added().collect(), Lines::new(text));
         let text = |line: u32| lines.get(line).filter(|_| added.contains(line)).map(bare);
         for finding in findings.iter().filter(of_lines) {
@@ -79,6 +86,7 @@ impl Moved {
         files: &[&FileChange],
     ) -> Result<Vec<String>> {
         let mut found = reader.secrets_elsewhere(std::mem::take(&mut self.secrets), files).await?;
+        found.extend(copied(reader, std::mem::take(&mut self.new_files)).await?);
         let lost = files.iter().filter(|file| file.removed().next().is_some());
         let wanted = lost.filter(|file| self.places.iter().any(|place| place.may_be_of(file)));
         let wanted: Vec<&FileChange> = wanted.copied().collect();
@@ -158,6 +166,28 @@ impl Place {
         };
         said.iter().position(same).map(|at| said.swap_remove(at)).is_some()
     }
+}
+
+/// The fingerprints of what is said of those new files that the base side holds under another path.
+async fn copied(reader: &ChangeReader, new_files: Vec<(String, String)>) -> Result<Vec<String>> {
+    if new_files.is_empty() {
+        return Ok(Vec::new());
+    }
+    let there = reader.change().base_files().await?;
+    let there: HashSet<&String> = there.iter().map(|(_, file)| &file.blob).collect();
+    let copies = new_files.into_iter().filter(|(blob, _)| there.contains(blob));
+    Ok(copies.map(|(_, fingerprint)| fingerprint).collect())
+}
+
+/// Whether the same in a copied file is known. What a copy lets a request reach is a hole more; and who writes a rule of their
+/// own wants to hear of each place.
+fn may_be_copied(finding: &Finding) -> bool {
+    finding.confidence > Finding::SOFTENED
+        && match finding.source {
+            Source::Secret => true,
+            Source::Rule => BuiltIn::named(&finding.rule).is_some(),
+            _ => false,
+        }
 }
 
 fn own_lines(finding: &Finding, text: &str) -> String {

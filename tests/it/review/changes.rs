@@ -58,7 +58,8 @@ async fn tests_switched_off_need_a_reason() {
         "tests/a.test.js",
         "it.skip('a', () => {});\n// broken on Windows\nit.skip('b', () => {});\n\
          test.skip(!browser, 'needs a browser');\ntest.skip(\n  !browser,\n  'needs a browser',\n);\n\
-         it.skip(\n  'c',\n  () => {},\n);\n",
+         it.skip(\n  'c',\n  () => {},\n);\n\
+         it.skip('d', () => {\n  // needs a replica set\n});\nit.skip('e', () => {\n  // check(e);\n});\n",
     );
     repo.write("tests/test_a.py", "@pytest.mark.skip\ndef test_a(): pass\n\n@pytest.mark.skip(reason='slow')\ndef test_b(): pass\n");
     repo.write("src/a.js", "it.skip('a', () => {});\n");
@@ -70,6 +71,7 @@ async fn tests_switched_off_need_a_reason() {
         [
             "test-switched-off tests/a.test.js:1-1",
             "test-switched-off tests/a.test.js:9-9",
+            "test-switched-off tests/a.test.js:16-16",
             "test-switched-off tests/test_a.py:1-1"
         ]
     );
@@ -82,6 +84,13 @@ async fn tests_switched_off_need_a_reason() {
     repo.write("CTest.java", two("@Ignore\n", "")).commit("base");
     repo.write("CTest.java", two("", "@Disabled\n")).commit("another test");
     assert_eq!(found(&repo.review("HEAD^!").await), ["test-switched-off CTest.java:3-3"]);
+    let ignored = |count: usize| "#[ignore]\nfn t() {}\n".repeat(count);
+    repo.write("tests/many.rs", ignored(13)).write("tests/few.rs", ignored(12)).commit("base");
+    let one_more = |count: usize| format!("{}#[ignore]\nfn u() {{}}\n", ignored(count));
+    repo.write("tests/many.rs", one_more(13))
+        .write("tests/few.rs", one_more(12))
+        .commit("one more");
+    assert_eq!(found(&repo.review("HEAD^!").await), ["test-switched-off tests/few.rs:25-25"]);
 }
 
 /// Folders and names by which code counts as a test, a sample or a tool for them.
@@ -108,10 +117,25 @@ fn tests_are_known_by_their_place() {
 /// Folders and names by which code counts as somebody else's.
 #[test]
 fn libraries_are_known_by_their_place() {
-    for path in ["lib/six.py", "ext/requests/api.py", "library/ezc/a.php", "a/vendor/b.go"] {
+    for path in [
+        "lib/six.py",
+        "ext/requests/api.py",
+        "library/ezc/a.php",
+        "a/vendor/b.go",
+        "plpa-1.3.2/src/a.c",
+        "jruby/gems/thread_safe-0.3.4-java/A.java",
+    ] {
         assert!(is_vendored(path), "{path}");
     }
-    for path in ["six.py", "lib/sixty.py", "requests/api.py", "ezc.php", "/vendor.go", "a//b.go"] {
+    for path in [
+        "api-1.0/a.py",
+        "six.py",
+        "lib/sixty.py",
+        "requests/api.py",
+        "ezc.php",
+        "/vendor.go",
+        "a//b.go",
+    ] {
         assert!(!is_vendored(path), "{path}");
     }
 }
@@ -171,6 +195,22 @@ async fn code_of_another_file_is_no_news() {
     repo.git(["reset", "-q", "--hard", "HEAD^"]);
     repo.write("a.py", "y = 1\n").write("b.py", twice).commit("moved, and copied");
     assert_eq!(found(&repo.review("HEAD^!").await).len(), 1);
+}
+
+/// What stands in a copy of a whole file is known, but for what a request reaches there, too; the copy with a line of its own is
+/// read as any other.
+#[tokio::test]
+async fn the_copy_of_a_file_is_no_news() {
+    let repo = Repo::new();
+    let known = "def f(a):\n    if a == None:\n        return 1\n";
+    let hole = "def find(db, request):\n    name = request.GET['name']\n    db.execute('select 1 from t where name = ' + name)\n";
+    repo.write("a.py", known).write("hole.py", hole).commit("base");
+    repo.write("sub/b.py", known).write("sub/hole.py", hole);
+    repo.write("sub/c.py", format!("{known}\n\nx = 1\n")).commit("copied");
+    assert_eq!(
+        found(&repo.review("HEAD^!").await),
+        ["sql-injection sub/hole.py:3-3", "py-compare-none sub/c.py:2-2"]
+    );
 }
 
 /// What was edited when it moved is no news if the rules said the same of it before; what the edit brought is.

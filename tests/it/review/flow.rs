@@ -94,7 +94,8 @@ async fn coverage_says_why() {
     assert_eq!(found(&state), ["py-debugger latin.py:2-2"]);
 }
 
-/// A new file that is executable like those around it, or that was so elsewhere, is no slip.
+/// A new file that is executable like those around it, or like one in twenty of the repository, or that was so elsewhere, is no
+/// slip.
 #[tokio::test]
 async fn modes_that_were_there_before_are_no_news() {
     let repo = Repo::new();
@@ -105,6 +106,7 @@ async fn modes_that_were_there_before_are_no_news() {
     for path in ["icons/a.svg", "old/moved.svg"] {
         executable(path, format!("<svg id=\"{path}\"/>\n"));
     }
+    (0..38).for_each(|n| _ = repo.write(&format!("styles/{n}.css"), format!("a{n} {{}}\n")));
     repo.commit("base");
     repo.write("icons/a.svg", "<svg id=\"changed\"/>\n").remove("old/moved.svg");
     for path in ["icons/b.svg", "new/moved.svg", "own/c.svg"] {
@@ -112,6 +114,9 @@ async fn modes_that_were_there_before_are_no_news() {
     }
     repo.commit("change");
     assert_eq!(found(&repo.review("HEAD^!").await), ["unexpected-executable own/c.svg:0-0"]);
+    executable("other/d.svg", "<svg id=\"d\"/>\n".to_owned());
+    repo.commit("and another");
+    assert_eq!(found(&repo.review("HEAD^!").await), [""; 0]);
 }
 
 /// P1: settings count from the base side; what a change says about its own review does not.

@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use super::Limits;
 use crate::{
     analysis::{Finding, LineSet, MaskedText, checks, globs, secrets},
-    forge::{Content, EntryKind, FileChange, Status},
+    base::Result,
+    forge::{Change, Content, EntryKind, FileChange, Status},
 };
 
 /// What reading the head side of a file came to.
@@ -92,31 +93,52 @@ fn is_minified(path: &str, text: &str) -> bool {
     script && long() * 2 > text.len()
 }
 
-/// What the base side's executable files among those changed are called and where they stand.
+/// One in so many files that nobody runs is executable: then nobody minds one more.
+const A_HABIT: usize = 20;
+
+/// Which files were executable before the change.
 #[derive(Default)]
 pub struct ExecutableBefore {
+    /// Of the changed ones: names, and endings by folder.
     names: HashSet<String>,
     folders: HashSet<String>,
+    habit: bool,
 }
 
 impl ExecutableBefore {
     /// Of all files of a change.
-    pub fn of<'a>(files: impl Iterator<Item = &'a FileChange>) -> Self {
+    ///
+    /// # Errors
+    /// When the forge does not answer.
+    pub async fn of(change: &dyn Change, files: &[&FileChange]) -> Result<Self> {
         let mut before = Self::default();
-        for file in files.filter(|file| file.base.kind == EntryKind::Executable) {
+        for file in files.iter().filter(|file| file.base.kind == EntryKind::Executable) {
             let path = file.old_path.as_deref().unwrap_or(&file.path);
             before.names.insert(name_of(path).to_owned());
             before.folders.insert(kind_of(path));
         }
-        before
+        let asks = |file: &&FileChange| became_executable(file) && checks::is_never_run(&file.path);
+        if files.iter().any(asks) {
+            let there = change.base_files().await?;
+            let never_run = || there.iter().filter(|(path, _)| checks::is_never_run(path));
+            let executable = never_run().filter(|(_, it)| it.kind == EntryKind::Executable).count();
+            before.habit = executable * A_HABIT > never_run().count();
+        }
+        Ok(before)
     }
 
-    /// Whether a new file was moved here from where it was executable, or stands among others that are.
+    /// Whether the repository has many like it; or a new file was moved here from where it was executable, or stands among
+    /// others that are.
     fn explains(&self, file: &FileChange) -> bool {
         let known = self.names.contains(name_of(&file.path));
-        file.base.kind == EntryKind::Absent
-            && (known || self.folders.contains(&kind_of(&file.path)))
+        self.habit
+            || file.base.kind == EntryKind::Absent
+                && (known || self.folders.contains(&kind_of(&file.path)))
     }
+}
+
+fn became_executable(file: &FileChange) -> bool {
+    file.head.kind == EntryKind::Executable && file.base.kind != EntryKind::Executable
 }
 
 fn name_of(path: &str) -> &str {
@@ -135,14 +157,12 @@ pub fn facts<'a>(
     text: Option<&'a str>,
     before: &ExecutableBefore,
 ) -> checks::FileFacts<'a> {
-    let executable = |kind| kind == EntryKind::Executable;
-    let became = executable(file.head.kind) && !executable(file.base.kind);
     checks::FileFacts {
         path: &file.path,
         binary: file.binary,
         content_changed: file.base.blob != file.head.blob && file.status != Status::Deleted,
         size: file.size,
-        became_executable: became && !before.explains(file),
+        became_executable: became_executable(file) && !before.explains(file),
         text,
     }
 }
