@@ -11,7 +11,7 @@ use ast_grep_core::{
 };
 use ast_grep_language::SupportLang;
 
-use crate::page_scripts;
+use crate::{page_scripts, template_json};
 
 /// A language this binary has a grammar for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -126,6 +126,8 @@ impl Lang {
             by_name(name).or_else(|| SupportLang::from_path(path)).or_else(|| script(text))?;
         let typed = is_component(name) && page_scripts::is_typed(text);
         let lang = if typed { S::TypeScript } else { lang };
+        let template = lang == S::Json && template_json::is_template(text);
+        let lang = if template { S::Yaml } else { lang };
         let lang = if lang == S::C && name.ends_with(".h") && is_cpp(text) { S::Cpp } else { lang };
         if lang == S::TypeScript && is_markup(text) {
             return None;

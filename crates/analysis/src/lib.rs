@@ -53,6 +53,7 @@ pub mod secrets;
 pub mod sides;
 mod suggested;
 pub mod suppressions;
+mod template_json;
 
 use std::collections::BTreeMap;
 

@@ -13,7 +13,7 @@ use tree_sitter::{ParseOptions, ParseState, Parser};
 use super::{
     Lang,
     meter::{self, MeteredDoc},
-    page_scripts, php_markup,
+    page_scripts, php_markup, template_json,
 };
 
 /// A node of a parsed text.
@@ -49,12 +49,13 @@ pub enum Unparsed {
     TooHard,
 }
 
-/// The tree of `text`, no deeper than rules can look at; of PHP and of scripts in pages, without the markup around them.
+/// The tree of `text`, no deeper than rules can look at; of PHP and of scripts in pages, without the markup around
+/// them; of templates in JSON, as YAML.
 ///
 /// # Errors
 /// When it costs too much to make one.
 pub(super) fn parse(language: Lang, text: &str) -> Result<AstGrep<MeteredDoc>, Unparsed> {
-    if brackets(text) > MOST_BRACKETS || language.is_indented() && indents(text) > MOST_INDENTS {
+    if brackets(text) > MOST_BRACKETS {
         return Err(Unparsed::TooDeep);
     }
     if language == Lang::Known(SupportLang::Ruby) && long_ends(text) {
@@ -65,9 +66,13 @@ pub(super) fn parse(language: Lang, text: &str) -> Result<AstGrep<MeteredDoc>, U
         Lang::Known(SupportLang::JavaScript | SupportLang::TypeScript) => {
             page_scripts::scripts_of(text)
         }
+        Lang::Known(SupportLang::Yaml) => template_json::as_yaml(text),
         _ => Cow::Borrowed(text),
     };
     let text = &*code;
+    if language.is_indented() && indents(text) > MOST_INDENTS {
+        return Err(Unparsed::TooDeep);
+    }
     let began = Instant::now();
     let mut wait = |_: &ParseState| match began.elapsed() < PATIENCE && !meter::is_unwanted() {
         true => ControlFlow::Continue(()),
