@@ -7,7 +7,9 @@ use super::{
     reader::{ChangeReader, bare, way, words},
 };
 use crate::{
-    analysis::{Finding, LineSet, Lines, MaskedText, Source, SourceText, examine, rules::BuiltIn},
+    analysis::{
+        Category, Finding, LineSet, Lines, MaskedText, Source, SourceText, examine, rules::BuiltIn,
+    },
     base::Result,
     forge::{FileChange, Status},
 };
@@ -179,13 +181,16 @@ async fn copied(reader: &ChangeReader, new_files: Vec<(String, String)>) -> Resu
     Ok(copies.map(|(_, fingerprint)| fingerprint).collect())
 }
 
-/// Whether the same in a copied file is known. What a copy lets a request reach is a hole more; and who writes a rule of their
-/// own wants to hear of each place.
+/// Whether the same in a copied file is known. What a copy lets a request reach is a hole more, and what is left of debugging
+/// counts each time; who writes a rule of their own wants to hear of each place.
 fn may_be_copied(finding: &Finding) -> bool {
     finding.confidence > Finding::SOFTENED
         && match finding.source {
             Source::Secret => true,
-            Source::Rule => BuiltIn::named(&finding.rule).is_some(),
+            Source::Rule => {
+                let left = finding.agent == Category::Pattern.word();
+                !left && BuiltIn::named(&finding.rule).is_some()
+            }
             _ => false,
         }
 }
