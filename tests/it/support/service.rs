@@ -15,7 +15,7 @@ use std::{
 use tempfile::TempDir;
 use tokio::time::Instant;
 
-use super::{eventually, group};
+use super::{PATIENCE, eventually, group, within};
 
 /// A server with a folder of its own; the same ports and data each time it is started.
 pub struct Service {
@@ -55,7 +55,7 @@ impl Service {
         let mut script = command.process_group(0).spawn().unwrap();
         let pipe = script.stdin.take().unwrap();
         self.running = Some(Running { script, _pipe: pipe });
-        let told = eventually("the service is up", async || {
+        let told = within(PATIENCE * 2, "the service is up", async || {
             let ended = self.running.as_mut()?.script.try_wait().unwrap();
             assert!(ended.is_none(), "{}", self.read("run.log"));
             fs::read_to_string(self.file("ready")).ok()
@@ -90,7 +90,7 @@ impl Service {
         group::signal("STOP", pid.trim());
         let began = Instant::now();
         while !group::stopped(pid.trim()) {
-            assert!(began.elapsed() < super::PATIENCE, "{} does not stop", self.script.display());
+            assert!(began.elapsed() < PATIENCE, "{} does not stop", self.script.display());
             std::thread::yield_now();
         }
     }
