@@ -106,8 +106,7 @@ async fn a_run_of_an_unknown_version_waits_and_is_then_given_up() {
     assert!(letter.error.contains("version 2 of workflow `play`"), "{}", letter.error);
     hall.becomes("a", RunStatus::Failed).await;
     // Where a sweep was quicker, its message has been put off once more.
-    hall.pass(seconds(60));
-    hall.empties().await;
+    hall.empties_passing(seconds(60)).await;
     assert_eq!(hall.stage.ran("a"), [""; 0]);
     worker.stop().await;
 }
@@ -125,8 +124,7 @@ async fn a_run_of_an_unknown_workflow_waits_and_is_then_given_up() {
     assert_eq!(letter.workflow.as_deref(), Some("opera"));
     hall.becomes("a", RunStatus::Failed).await;
     // Where a sweep was quicker, its message has been put off once more.
-    hall.pass(seconds(60));
-    hall.empties().await;
+    hall.empties_passing(seconds(60)).await;
     worker.stop().await;
 }
 

@@ -361,8 +361,13 @@ impl Hall {
     /// Waits until the queue is empty, letting time pass: a message that found its run in the
     /// sweep's hands waits for the lease first.
     pub async fn empties(&self) {
+        self.empties_passing(Duration::from_millis(10)).await;
+    }
+
+    /// The same where a message may have been put off: so much time passes between two looks.
+    pub async fn empties_passing(&self, time: Duration) {
         eventually("the queue is empty", async || {
-            self.pass(Duration::from_millis(10));
+            self.pass(time);
             let depth = self.depth().await;
             let left = [depth.ready, depth.in_hand, depth.delayed];
             (left == [Some(0); 3]).then_some(())
