@@ -99,15 +99,16 @@ pub fn switched_off(source: SourceText<'_>, lines: &Lines<'_>) -> Vec<Finding> {
     let Some(skip) = skip.as_ref().filter(|_| globs::is_test(source.path)) else {
         return Vec::new();
     };
-    let all = (1..=lines.count()).filter(|n| lines.get(*n).is_some_and(|it| skip.is_match(it)));
-    if all.filter(|n| !source.touched.contains(*n)).count() > MANY_SWITCHED_OFF {
-        return Vec::new();
-    }
     let touched = lines.touched(source.touched).filter(|(_, line)| skip.is_match(line));
-    touched
+    let told: Vec<Finding> = touched
         .filter(|(number, line)| !explained(lines, *number, line))
         .map(|(number, line)| At { path: source.path, number, line }.finding(&TEST_SWITCHED_OFF))
-        .collect()
+        .collect();
+    let was_off = |number: &u32| {
+        !source.touched.contains(*number) && lines.get(*number).is_some_and(|it| skip.is_match(it))
+    };
+    let is_habit = || (1..=lines.count()).filter(was_off).nth(MANY_SWITCHED_OFF).is_some();
+    if told.is_empty() || is_habit() { Vec::new() } else { told }
 }
 
 /// Whether a comment stands on the line or the one before, or begins the test in words and not in code; or a condition decides

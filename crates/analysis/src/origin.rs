@@ -59,8 +59,15 @@ fn made(line: &str) -> Option<(&str, &str)> {
     let looped =
         [" in ", " of ", " : "].into_iter().filter(|_| line.trim_start().starts_with("for"));
     let added = ADDS.iter().copied();
-    let at = looped.chain(added).find_map(|sign| line.split_once(sign));
-    at.or_else(|| written(line)).or_else(|| assignment(line))
+    let split = || looped.chain(added).find_map(|sign| line.split_once(sign));
+    built(line).or_else(split).or_else(|| written(line)).or_else(|| assignment(line))
+}
+
+/// What a line of Kotlin's `buildString { append(a) }` adds to it.
+fn built(line: &str) -> Option<(&str, &str)> {
+    let appended = |call| line.trim_start().strip_prefix(call);
+    let value = ["append(", "appendLine("].into_iter().find_map(appended)?;
+    Some(("buildString", value))
 }
 
 /// The buffer that a function of C writes to, and what it writes.

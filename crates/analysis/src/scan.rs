@@ -15,6 +15,7 @@ use super::{
     parse::{Tree, Unparsed, parse},
     rules::InTests,
     ruleset::{CompiledRule, LanguageRules},
+    template_json,
 };
 
 /// What a rule may take in one file, and all rules of a file together, in steps from node to node. A
@@ -237,7 +238,7 @@ fn suggestion(
     lines: &Lines<'_>,
 ) -> Option<String> {
     // Of a template in JSON other text was matched than stands there.
-    let fix = rule.fix.as_ref().filter(|_| !source.path.ends_with(".json"))?;
+    let fix = rule.fix.as_ref().filter(|_| !template_json::is_template(source.text))?;
     let replaced = Replacer::<MeteredDoc>::generate_replacement(fix, found);
     let replaced = String::from_utf8(replaced).ok()?;
     let range = found.range();

@@ -24,7 +24,7 @@ pub(super) fn as_yaml(text: &str) -> Cow<'_, str> {
     // Whether each open bracket is a list's.
     let mut open: Vec<bool> = Vec::new();
     for line in text.trim_start_matches('\u{feff}').split('\n') {
-        let Some(written) = Line::of(line, open.last().copied()) else { return text.into() };
+        let Some(written) = Line::of(line, open.last() == Some(&true)) else { return text.into() };
         match written.bracket {
             Some('{' | '[') => open.push(written.bracket == Some('[')),
             Some(_) => _ = open.pop(),
@@ -45,21 +45,20 @@ struct Line {
 }
 
 impl Line {
-    /// `line` in a list or an object, or outside of both; `None` where it is no line of JSON written for people.
-    fn of(line: &str, in_list: Option<bool>) -> Option<Self> {
+    /// `line` in a list, or elsewhere; `None` where it is no line of JSON written for people.
+    fn of(line: &str, in_list: bool) -> Option<Self> {
         let code = line.trim();
         let indent = line.len() - line.trim_start().len();
         let code = code.strip_suffix(',').unwrap_or(code).trim_end();
-        let mark = if in_list == Some(true) { "- " } else { "" };
         let is_value = |value: &str| serde_json::from_str::<IgnoredAny>(value).is_ok();
         let line = |text: String, bracket| Some(Self { indent, text, bracket });
         match code {
             "" => return line(String::new(), None),
-            "{" | "[" => return line(mark.trim_end().to_owned(), code.chars().next()),
-            "}" | "]" => return line(String::new(), code.chars().next()),
-            _ if in_list == Some(true) => {
-                return line(format!("{mark}{code}"), None).filter(|_| is_value(code));
+            "{" | "[" => {
+                return line(if in_list { "-" } else { "" }.to_owned(), code.chars().next());
             }
+            "}" | "]" => return line(String::new(), code.chars().next()),
+            _ if in_list => return line(format!("- {code}"), None).filter(|_| is_value(code)),
             _ => {}
         }
         let (key, value) = member(code)?;

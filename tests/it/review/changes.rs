@@ -198,19 +198,29 @@ async fn code_of_another_file_is_no_news() {
     assert_eq!(found(&repo.review("HEAD^!").await).len(), 1);
 }
 
-/// What stands in a copy of a whole file is known, but for what a request reaches there, too; the copy with a line of its own is
-/// read as any other.
+/// What stands in a copy of a whole file is known, secrets as well, but for what a request reaches there and what debugging left;
+/// the copy with a line of its own is read as any other.
 #[tokio::test]
 async fn the_copy_of_a_file_is_no_news() {
     let repo = Repo::new();
     let known = "def f(a):\n    if a == None:\n        return 1\n";
     let hole = "def find(db, request):\n    name = request.GET['name']\n    db.execute('select 1 from t where name = ' + name)\n";
-    repo.write("a.py", known).write("hole.py", hole).commit("base");
-    repo.write("sub/b.py", known).write("sub/hole.py", hole);
+    let token = "token: ghp_a7Qx2Vb9Kd4Wm6Tz1Rn8Yc3Lp5Hs0GfJu2Ei\n";
+    let all =
+        [("a.py", known), ("hole.py", hole), ("left.py", "breakpoint()\n"), ("key.yml", token)];
+    all.into_iter().for_each(|(path, text)| _ = repo.write(path, text));
+    repo.commit("base");
+    all.into_iter().for_each(|(path, text)| _ = repo.write(&format!("sub/{path}"), text));
     repo.write("sub/c.py", format!("{known}\n\nx = 1\n")).commit("copied");
+    let mut said = found(&repo.review("HEAD^!").await);
+    said.sort();
     assert_eq!(
-        found(&repo.review("HEAD^!").await),
-        ["sql-injection sub/hole.py:3-3", "py-compare-none sub/c.py:2-2"]
+        said,
+        [
+            "py-compare-none sub/c.py:2-2",
+            "py-debugger sub/left.py:1-1",
+            "sql-injection sub/hole.py:3-3"
+        ]
     );
 }
 

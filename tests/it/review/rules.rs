@@ -95,6 +95,31 @@ fn workflows_are_told_by_what_they_hold() {
     assert_eq!(matches(set, "gha-script-injection", "templates/ci.yml", &other), 0);
 }
 
+/// Templates in JSON are read where they stand, as YAML; other JSON is not, and there is no fix, since none would be JSON.
+#[test]
+fn templates_in_json_are_read() {
+    let own = "id: own\nlanguages: [Yaml]\ncategory: logic\nseverity: low\nconfidence: 0.9\ntitle: a\nproblem: a\nadvice: a\n\
+        rule: { kind: block_mapping_pair, pattern: 'Port: $P' }\nfix: 'Port: 1'\nvalid: ['a: 1']\ninvalid: ['Port: 2']\n";
+    let own = &Ruleset::parse(&[("own.yml", own)]).unwrap();
+    let scan = |set: &Ruleset, path: &str, text: &str| {
+        let (text, touched) = (&MaskedText::from(text), LineSet::all());
+        set.scan(SourceText { path, text, touched: &touched }, &Lines::new(text))
+    };
+    let template = "{\n  \"Type\": \"AWS::S3::Bucket\",\n  \"Properties\": {\n    \"AccessControl\": \"PublicRead\",\n    \"Port\": 2\n  }\n}\n";
+    let found = scan(&Ruleset::built_in(), "a.json", template);
+    assert_eq!(found.len(), 1);
+    assert_eq!((found[0].rule.as_str(), found[0].start_line), ("cfn-open-to-anybody", 4));
+    assert_eq!(found[0].quote.trim(), "\"AccessControl\": \"PublicRead\",");
+    let found = scan(own, "a.json", template);
+    assert_eq!((found.len(), found[0].start_line, &found[0].suggestion), (1, 5, &None));
+    assert_eq!(scan(own, "a.yml", "Port: 2\n")[0].suggestion.as_deref(), Some("Port: 1"));
+    assert_eq!(scan(own, "package.json", "{\n  \"Port\": 2\n}\n").len(), 0);
+    // What a scanner of YAML does not survive does not reach it.
+    let line = |depth: usize| format!("{}\"a\": {{\n", " ".repeat(depth));
+    let deep: String = (1..400).map(line).collect();
+    assert_eq!(scan(own, "a.json", &format!("{{\n\"openapi\": 3,\n{deep}")).len(), 0);
+}
+
 /// An ignore comment in the reviewed text is not obeyed.
 #[test]
 fn ignore_comments_of_the_change_are_not_obeyed() {

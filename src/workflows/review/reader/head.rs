@@ -102,6 +102,7 @@ pub struct ExecutableBefore {
     /// Of the changed ones: names, and endings by folder.
     names: HashSet<String>,
     folders: HashSet<String>,
+    /// Whether the repository has many that nobody runs.
     habit: bool,
 }
 
