@@ -122,8 +122,11 @@ fn explained(lines: &Lines<'_>, number: u32, line: &str) -> bool {
             || line.starts_with('*')
     };
     // Annotations may stand in between.
-    let mut above = (1..number).rev().filter_map(|n| lines.get(n));
-    let above = above.find(|line| !line.trim_start().starts_with('@'));
+    let other = |line: &&str| !line.trim_start().starts_with(['@', '#']) || line.contains("# ");
+    let above = (1..number).rev().filter_map(|n| lines.get(n)).find(other);
+    let below = (number + 1..=lines.count()).filter_map(|n| lines.get(n)).find(other);
+    let remark = |line: &str| ["//", "/*", "# "].iter().any(|it| line.trim_start().starts_with(it));
+    let decided = |line: &str| line.trim_start().starts_with("if ") || line.ends_with("else {");
     let named = |line: &str| line.trim_start().starts_with(['"', '\'', '`']);
     let conditional = line.trim_end().ends_with('(') && !lines.get(number + 1).is_some_and(named);
     let words = |line: &&str| !line.contains(['(', '{', '}', ';', '=']);
@@ -131,7 +134,8 @@ fn explained(lines: &Lines<'_>, number: u32, line: &str) -> bool {
     comment(line)
         || conditional
         || begins.filter(words).is_some_and(comment)
-        || above.is_some_and(|above| comment(above) || above.trim_start().starts_with("if "))
+        || line.trim_start().starts_with(['@', '#']) && below.is_some_and(remark)
+        || above.is_some_and(|above| comment(above) || decided(above))
 }
 
 /// What a notice says that was certainly one.

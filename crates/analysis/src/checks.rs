@@ -85,7 +85,7 @@ pub fn file(facts: FileFacts<'_>) -> Vec<Finding> {
 
 /// Whether a file of this name is no program that the system starts.
 pub fn is_never_run(path: &str) -> bool {
-    NEVER_RUN.contains(&extension(path))
+    NEVER_RUN.contains(&extension(path)) && !path.split('/').any(|folder| folder == "bin")
 }
 
 fn extension(path: &str) -> &str {
@@ -155,9 +155,15 @@ fn conflicts(source: SourceText<'_>, lines: &Lines<'_>) -> Vec<Finding> {
     }
     // What a test reads may be the outcome of a merge.
     let is_page = |lang: Lang| lang == Lang::Known(SupportLang::Html);
-    if globs::is_test(source.path) && Lang::of(source.path, source.text).is_none_or(is_page) {
-        findings.iter_mut().for_each(Finding::soften);
-    }
+    let read =
+        globs::is_test(source.path) && Lang::of(source.path, source.text).is_none_or(is_page);
+    // In a text that explains merges.
+    let fenced = |finding: &Finding| {
+        let before = (1..finding.start_line).filter_map(|n| lines.get(n));
+        before.filter(|line| line.trim_start().starts_with("```")).count() % 2 == 1
+    };
+    let shown = |finding: &&mut Finding| read || fenced(finding);
+    findings.iter_mut().filter(shown).for_each(Finding::soften);
     findings
 }
 

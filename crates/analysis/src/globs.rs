@@ -104,10 +104,12 @@ const TESTS: Paths = Paths {
               mirage stories testing testdata test_data test-data __tests__ spec specs fixtures e2e \
               examples example docs doc benchmark benchmarks benches __test__ buildscripts \
               build-scripts .dev dev_env dev-env devenv .devcontainer ci-config samples sample \
-              semgrep-rules semgrep_rules",
+              semgrep-rules semgrep_rules documentation itest itests sbt-test smoke-test smoke-tests \
+              local-dev PoC",
     globs: &[
         "**/t/{unit,integration}/**",
-        "**/*{-,_}tests/**",
+        "**/*{-,_}{itests,tests}/**",
+        "**/*-{integration,smoke}-test/**",
         "**/*{testsupport,testutil,testutils,testhelpers}/**",
         "**/*test{-,_}{support,util,utils,helpers}/**",
         "**/{integration,functional}/{certs,fixtures,resources}/**",
@@ -117,7 +119,8 @@ const TESTS: Paths = Paths {
         "**/test_*.*",
         "**/*.test.*",
         "**/*.spec.*",
-        "**/*Test.{java,kt,cs,php,swift}",
+        "**/*Test.{java,kt,cs,php,swift,scala}",
+        "**/*{Spec,Suite}.scala",
         "**/*Tests.{java,kt,cs,php,swift}",
         "**/*{Test,Tests,TestSuite}/**",
         "**/*.{Example,Examples,Sample,Samples}*/**",

@@ -93,6 +93,8 @@ struct Secret {
     range: Range<usize>,
     /// Whether it is of letters alone: a word rather than something random.
     word: bool,
+    /// Whether it says itself that it opened something for a short time, or a sample.
+    spent: bool,
     /// Whether its checksum is right, where its format has one.
     checksum: Option<bool>,
     /// Where the same stands first in the text.
@@ -192,12 +194,11 @@ impl Masked {
         let mut said = HashSet::new();
         let reported = |secret: &&Secret| {
             let line = lines.at(secret.range.start);
-            let at = lines.get(line).unwrap_or_default();
             let generic = kinds().all[secret.kind].generic;
             let listed = generic && is_listed(&lines, line, secret.range.len());
             let code = kinds().all[secret.kind].id == "password-in-settings" && is_code(path);
             let sample =
-                listed || code || made_up(secret, path, at) || beside_its_pattern(&lines, line);
+                listed || code || made_up(secret, path, &lines) || beside_its_pattern(&lines, line);
             !sample && said.insert(secret.first) && touched.contains(line)
         };
         self.secrets.iter().filter(reported).filter_map(|s| finding(s, path, &lines)).collect()
@@ -268,13 +269,15 @@ fn find(text: &str) -> Vec<Secret> {
             if kind.generic && !overlapping.is_empty() {
                 continue;
             }
-            let mut secret = Secret { kind: index, range, word: false, checksum: None, first: 0 };
+            let mut secret =
+                Secret { kind: index, range, word: false, spent: false, checksum: None, first: 0 };
             for other in overlapping.iter().filter_map(|start| found.remove(start)) {
                 secret.join(other);
             }
             let value = text.get(secret.range.clone()).unwrap_or_default();
             secret.checksum = checksum(value);
-            secret.word = value.bytes().all(|b| b.is_ascii_alphabetic());
+            secret.word = value.bytes().all(|b| b.is_ascii_alphabetic() || b == b'_');
+            secret.spent = kind.id == "json-web-token" && weigh::is_spent(value);
             found.insert(secret.range.start, secret);
         }
     }

@@ -64,6 +64,12 @@ async fn tests_switched_off_need_a_reason() {
     repo.write("src/a.js", "it.skip('a', () => {});\n");
     repo.write("ATest.java", "// Breaks on CI.\n@Test\n@Disabled\nvoid a() {}\n");
     repo.write("a_test.go", "if testing.Short() {\n\tt.Skip()\n}\n");
+    repo.write("DTest.java", "@Disabled\n@Test\n// Until the server is mended.\nvoid a() {}\n");
+    repo.write("tests/d.rs", "// Needs a network.\n#[ignore]\n#[tokio::test]\nasync fn a() {}\n");
+    repo.write(
+        "tests/d.test.js",
+        "if (process.env.CI) {\n  run();\n} else {\n  it.skip('d', run);\n}\n",
+    );
     repo.commit("change");
     assert_eq!(
         found(&repo.review("HEAD^!").await),

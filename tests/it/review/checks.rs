@@ -24,13 +24,17 @@ fn conflict_markers_need_all_three() {
 /// A text that a test reads may be the outcome of a merge; code is not.
 #[test]
 fn conflict_markers_of_test_data_are_less_sure() {
-    let sure = |path| {
-        let text = &MaskedText::from("<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> topic\n");
+    let sure = |path: &str| {
+        let fence = if path.ends_with(".md") { "```\n" } else { "" };
+        let text = &MaskedText::from(format!(
+            "{fence}<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> topic\n{fence}"
+        ));
         let touched = &LineSet::all();
         analyse(&Ruleset::built_in(), SourceText { path, text, touched })[0].confidence
     };
     assert_eq!(sure("tests/a.py"), sure("src/a.txt"));
     assert!(sure("tests/merged/a.txt") < sure("tests/a.py"));
+    assert!(sure("guide/merging.md") < sure("tests/a.py"));
 }
 
 #[test]

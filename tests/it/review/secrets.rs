@@ -176,6 +176,13 @@ fn a_key_is_masked_however_often_it_is_escaped() {
     }
 }
 
+/// A JSON web token of these claims.
+fn of_claims(claims: &str) -> String {
+    let part = |text: &str| URL_SAFE_NO_PAD.encode(text);
+    let signed = part("0123456789abcdefghijklmnopqrstuv");
+    format!("\"{}.{}.{signed}\"", part(r#"{"alg":"HS256","typ":"JWT"}"#), part(claims))
+}
+
 /// Reported or not, it is masked.
 #[test]
 fn what_opens_nothing_is_not_reported() {
@@ -210,6 +217,21 @@ fn what_opens_nothing_is_not_reported() {
         ("docs.html.twig", token.clone(), false),
         ("src/a.go", token, true),
         ("dev/keys/one", key.clone(), false),
+        ("nginx/fake-certs/one.key", key.clone(), false),
+        ("a.html", format!("src='https://maps.googleapis.com/maps/api/js?{google}'"), false),
+        ("a.jsonl", of_claims(r#"{"iss":"shop","iat":1700000000,"exp":1700007200}"#), false),
+        ("a.jsonl", of_claims(r#"{"iss":"supabase-demo","iat":1641769200}"#), false),
+        ("a.jsonl", of_claims(r#"{"iss":"shop","iat":1700000000,"exp":1900000000}"#), true),
+        ("config/secrets.yml", format!("production:\n  secret_key_base: {digest}\n"), true),
+        (
+            "config/secrets.yml",
+            format!("development:\n  a: 1\n  secret_key_base: {digest}\n"),
+            false,
+        ),
+        ("src/main/resources/application-dev.yml", format!("base64_secret: {digest}\n"), false),
+        ("config/devise.rb", format!("  # config.secret_key = '{digest}'\n"), false),
+        ("config/devise.rb", format!("  config.secret_key = '{digest}'\n"), true),
+        ("site/meeting.rst", "https://us02web.zoom.us/j/81?pwd=Xk29fjq0slQw8Rt1".into(), false),
         ("elk/elk-example.p8", key.clone(), false),
         ("po/Strings.resx", url.clone(), false),
         ("a.go", format!("\"create_api_key\": \"{digest}\","), true),

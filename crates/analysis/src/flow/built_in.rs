@@ -9,7 +9,7 @@ use super::{
     form::{Expr, Kind},
     model::Reach,
     run::Run,
-    value::{Known, Value},
+    value::{Harms, Known, Value},
 };
 
 /// What `a.append(x).append(y)` grows: a builder gives itself back.
@@ -371,7 +371,8 @@ fn replaced(made: &Made<'_, '_>) -> Value {
     if on_class {
         args.iter().for_each(|v| value.take(v));
     }
-    let clean = searched.map_or(0, clean::cleaned_without);
+    let words = searched.is_some_and(clean::leaves_words) && made.name != "replaceFirst";
+    let clean = if words { Harms::MAX } else { searched.map_or(0, clean::cleaned_without) };
     // Of a text builder, by place.
     let placed = made.args.len() == 3 && is_builder(made.object.path.as_deref());
     let pattern = !placed && searched.is_none_or(|s| s.contains(['[', '\\', '^'])) || on_class;

@@ -129,11 +129,8 @@ impl<'t> Run<'_, 't> {
     fn sinks(&mut self, made: &Made<'_, 't>) {
         let model = self.model;
         let markup = made.args.iter().any(|arg| arg.value.holds_tag());
-        let is_plain = |value: &Value| {
-            let path = value.path.as_deref().unwrap_or_default();
-            value.constant() == Some("text/plain") || path.ends_with("Text.Plain")
-        };
-        let plain = made.args.iter().any(|arg| is_plain(&arg.value));
+        // What is printed on the console is no page.
+        let plain = made.path.starts_with("System.") || made.args.iter().any(is_plain_text);
         for meaning in model.meanings(&made.path) {
             let Meaning::Sink(sink, places) = meaning else { continue };
             let Some(spec) = model.sinks.get(*sink) else { continue };
@@ -298,7 +295,10 @@ impl<'t> Run<'_, 't> {
         } else if !made.object.is_tainted() {
             return value;
         }
-        let clean = clean::cleaned_by(&made.path.to_ascii_lowercase());
+        let pattern = made.args.first().and_then(|a| a.value.constant()).unwrap_or_default();
+        let leaves_words = made.name == "preg_replace" && clean::leaves_words(pattern);
+        let by_name = clean::cleaned_by(&made.path.to_ascii_lowercase());
+        let clean = if leaves_words { Harms::MAX } else { by_name };
         let keeps = made.call.new && self.by_class.contains_key(made.name);
         passed.each(|t| {
             t.step(made.line, &format!("through `{}`", made.path));
@@ -316,38 +316,15 @@ impl<'t> Run<'_, 't> {
 
 /// Whether a call of this name looks something up: what comes out is not what went in.
 fn looks_up(name: &str) -> bool {
-    const WORDS: &[&str] = &[
-        "find",
-        "load",
-        "fetch",
-        "select",
-        "exists",
-        "lookup",
-        "query",
-        "count",
-        "authenticate",
-        "where",
-        "filter_by",
-        "login",
-        "verify",
-        "compare",
-        "is_",
-        "has_",
-        "check",
-        "search",
-        "xpath",
-        "execute",
-        "result",
-        "send",
-        "log",
-    ];
+    const WORDS: &str = "find load fetch select exists lookup query count authenticate where filter_by login \
+                         verify compare is_ has_ check search xpath execute result send log";
     // What is got by these names is a part of what is passed.
     const FROM_REQUEST: &[&str] = &[
         "param", "header", "cookie", "query", "value", "body", "text", "string", "path", "name",
         "bytes",
     ];
     const WHOLE: &[&str] = &["first", "one", "all", "save", "delete", "create", "update"];
-    WORDS.iter().any(|word| name.starts_with(word))
+    WORDS.split_ascii_whitespace().any(|word| name.starts_with(word))
         || WHOLE.contains(&name)
         || name.starts_with("get") && !FROM_REQUEST.iter().any(|word| name.contains(word))
 }
@@ -385,6 +362,12 @@ fn is_on(made: &Made<'_, '_>, name: &str) -> bool {
         _ => false,
     };
     placed(made, &Place::Named(name.to_owned())).iter().any(on)
+}
+
+/// Whether an argument says that text is sent.
+fn is_plain_text(given: &Passed<'_>) -> bool {
+    let path = given.value.path.as_deref().unwrap_or_default();
+    given.value.constant() == Some("text/plain") || path.ends_with("Text.Plain")
 }
 
 /// Whether an argument is this text.

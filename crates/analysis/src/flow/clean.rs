@@ -41,11 +41,13 @@ impl<'t> Run<'_, 't> {
             };
         }
         let path = function.path.as_deref().or(function.constant()).unwrap_or_default();
+        // `strip_tags(...)` of PHP is the function itself.
+        let path = path.trim_end_matches("()");
         let cleans = self.model.meanings(path).filter_map(|meaning| match meaning {
             Meaning::Clean(harms) => Some(*harms),
             _ => None,
         });
-        cleans.fold(0, |all, harms| all | harms)
+        cleans.fold(cleaned_by(&path.to_ascii_lowercase()), |all, harms| all | harms)
     }
 
     /// What was found of a file that was named is less sure once the file is checked.
@@ -87,7 +89,9 @@ pub(super) fn cleaned_by(path: &str) -> Harms {
         return Harms::MAX;
     }
     let mut clean = 0;
-    if has(&["escape", "encode", "htmlspecial", "htmlentit"]) && !has(&["unescape", "decode"]) {
+    if has(&["escape", "encode", "htmlspecial", "htmlentit"]) && !has(&["unescape", "decode"])
+        || matches!(name, "h" | "hsc" | "esc")
+    {
         clean |= markup;
     }
     if has(&["url", "uri"]) && has(&["escape", "encode", "quote"]) {
@@ -97,7 +101,8 @@ pub(super) fn cleaned_by(path: &str) -> Harms {
         clean |= bit("open-redirect") | bit("request-forgery");
     }
     let of_sql = name.contains("sql") && name.contains("escape");
-    if of_sql || has(&["quote", "escape_string", "escapestring"]) {
+    let identifier = name.starts_with("id") && name.contains("escape");
+    if of_sql || identifier || name == "q" || has(&["quote", "escape_string", "escapestring"]) {
         clean |= bit("sql-injection") | bit("shell-injection");
     }
     if name.starts_with("db_") && has(&["input", "qstr", "prep", "escape"]) {
@@ -133,7 +138,8 @@ pub(super) fn of_source(label: &str) -> Harms {
     let name = label.trim_end_matches([')', '(', ']']).rsplit(['.', '[']).next();
     match &*name.unwrap_or(label).to_ascii_lowercase() {
         "http_host" | "server_name" | "host" | "request_uri" | "getrequesturi"
-        | "getservletpath" | "getcontextpath" | "getservername" => bit("open-redirect"),
+        | "getservletpath" | "getcontextpath" | "getservername" | "hostname" | "originalurl"
+        | "fullpath" => bit("open-redirect"),
         _ => 0,
     }
 }
@@ -179,6 +185,18 @@ pub(super) fn operator(key: &str, value: &mut Value) {
     if matches!(key, "$eq" | "$in") {
         value.spare(bit("nosql-injection"));
     }
+}
+
+/// Whether what an expression matches is all but letters, digits, spaces, dashes and underscores: `/[^a-z_-]+/i`.
+pub(super) fn leaves_words(pattern: &str) -> bool {
+    let body = pattern.trim_start_matches(['/', '~', '#', '@', '!', '%']);
+    let body = body.trim_end_matches(|c: char| c.is_ascii_lowercase());
+    let body = body.trim_end_matches(['/', '~', '#', '@', '!', '%']).trim_end_matches(['+', '*']);
+    let inner = body.strip_prefix("[^").and_then(|rest| rest.strip_suffix(']'));
+    // `\W`: a pattern that ends in a letter has lost it with the flags.
+    let Some(inner) = inner else { return matches!(body, "\\W" | "[\\W]" | "\\D") };
+    let inner = inner.replace("\\w", "").replace("\\d", "").replace("\\-", "");
+    inner.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | ' '))
 }
 
 /// The kinds of harm that a text without `part` no longer does.

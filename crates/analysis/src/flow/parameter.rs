@@ -209,9 +209,18 @@ fn is_action(method: &str, head: &str) -> bool {
 /// Whether a parameter is a request taken apart: `({ body, query }, res) => …`.
 fn is_request(param: &Param<'_>) -> bool {
     const PARTS: &[&str] = &["body", "query", "params", "cookies", "headers"];
+    // What else is taken out of a request, or out of what a framework passes with it.
+    const BESIDE: &str = "req request res response reply ctx url path method ip user session file files log app \
+                          set status redirect locals store resolvedUrl locale error";
     let Kind::Map(pairs) = &param.target.kind else { return false };
-    let mut keys = pairs.iter().map(|(key, _)| &key.kind);
-    keys.any(|key| matches!(key, Kind::Str(key) if PARTS.contains(&&**key)))
+    let keys = pairs.iter().filter_map(|(key, _)| match &key.kind {
+        Kind::Str(key) if PARTS.contains(&&**key) => Some(true),
+        Kind::Str(key) if BESIDE.split_ascii_whitespace().any(|name| name == &**key) => None,
+        _ => Some(false),
+    });
+    let (parts, others): (Vec<bool>, Vec<bool>) = keys.partition(|part| *part);
+    // Options of a function may have one such name among many.
+    !parts.is_empty() && others.len() <= parts.len()
 }
 
 /// The words of a type, in small letters.

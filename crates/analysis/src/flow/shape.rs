@@ -48,6 +48,13 @@ impl<'t> Run<'_, 't> {
             Known::List(parts) if harm.id == "cross-site-scripting" && self.language != "Java" => {
                 parts.first().unwrap_or(value)
             }
+            // `[$this, 'run']`: of a method of its own, only the name could be chosen.
+            Known::List(parts)
+                if harm.id == "code-injection"
+                    && parts.first().is_some_and(|of| of.path.as_deref() == Some("$this")) =>
+            {
+                parts.get(1).unwrap_or(value)
+            }
             // What a builder compares with is passed beside the statement.
             Known::Map(_) | Known::List(_)
                 if harm.id == "sql-injection" && self.language == "Php" =>
@@ -127,18 +134,14 @@ impl<'t> Run<'_, 't> {
         let before = value.known_text().and_then(|text| text.split(TAINTED).next());
         let host = before.and_then(|before| before.split_once("://")).map(|(_, host)| host);
         let own = value.taints().first().is_some_and(|t| t.clean & bit("open-redirect") != 0);
-        const PATHS: [&str; 8] = [
-            ".path",
-            ".originalUrl",
-            ".fullpath",
-            "REQUEST_URI",
-            "REQUEST_PATH",
-            ".url",
-            ".URL",
-            ".RequestURI",
-        ];
-        host.is_some_and(|host| own || !host.is_empty())
-            && PATHS.iter().any(|end| label.contains(end))
+        const PATHS: &str =
+            ".path .originalUrl .fullpath REQUEST_URI REQUEST_PATH .url .URL .RequestURI";
+        // `${url.pathname}?${…}`
+        let query =
+            |text: &str| text.split(TAINTED).nth(1).is_some_and(|rest| rest.starts_with('?'));
+        own && before == Some("") && value.known_text().is_some_and(query)
+            || host.is_some_and(|host| own || !host.is_empty())
+                && PATHS.split(' ').any(|end| label.contains(end))
     }
 
     /// Whether the file has to do with SQL at all.
@@ -194,7 +197,9 @@ impl<'t> Run<'_, 't> {
     fn is_in_browser(&self, origin: Origin) -> bool {
         let Origin::Source(at) = origin else { return false };
         let label = self.sources.get(at).map_or("", |s| s.label.as_str());
-        ["location.", "document.", "window."].iter().any(|start| label.starts_with(start))
+        // A component that says so runs in the browser alone.
+        let page = self.text.starts_with("'use client'") || self.text.starts_with("\"use client\"");
+        page || ["location.", "document.", "window."].iter().any(|start| label.starts_with(start))
     }
 
     /// Whether a parameter is a list of arguments, by its type: no shell reads them.

@@ -21,19 +21,22 @@ pub(super) fn is_code(path: &str) -> bool {
 
 /// Whether path and line tell that this credential opens nothing: one made up for tests and
 /// explanations, or one that its vendor means to be public.
-pub(super) fn made_up(secret: &Secret, path: &str, line: &str) -> bool {
-    const PUBLIC: &[&str] = &["authdomain", "messagingsenderid"];
+pub(super) fn made_up(secret: &Secret, path: &str, lines: &Lines<'_>) -> bool {
+    const PUBLIC: &[&str] = &["authdomain", "messagingsenderid", "maps.googleapis.com/maps/api/js"];
     const INVENTED: &[&str] = &["test", "fake", "dummy", "example", "sample", "mock"];
     let kind = &kinds().all[secret.kind];
     let test = globs::is_test(path);
-    let line = line.to_ascii_lowercase();
+    let at = lines.at(secret.range.start);
+    let line = lines.get(at).unwrap_or_default().to_ascii_lowercase();
     let shown = globs::is_translation(path);
     let explains = || globs::is_markup(path) && !path.ends_with(".txt") || line.contains("example");
     match kind.id {
         // Keys made for tests are committed on purpose.
         "private-key" => {
             let name = line.split("-----begin").next().unwrap_or_default();
-            let dev = path.split('/').any(|folder| matches!(folder, "dev" | "integration"));
+            let made =
+                |folder: &str| matches!(folder, "dev" | "integration") || folder.contains("fake");
+            let dev = path.split('/').any(made);
             let file = path.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
             let sample = ["example", "sample"].iter().any(|word| file.contains(word));
             test || dev || sample || INVENTED.iter().any(|word| name.contains(word))
@@ -46,8 +49,13 @@ pub(super) fn made_up(secret: &Secret, path: &str, line: &str) -> bool {
             test || shown || stands_alone(path) || opens_nothing(&line, secret.word)
         }
         "address-password" | "database-password" => {
-            test || shown || stands_alone(path) || line.contains("example") || leads_here(&line)
+            // Who is invited to a meeting gets the password with the address.
+            let meeting = line.contains("zoom.us/");
+            let sample = line.contains("example") || leads_here(&line);
+            test || shown || stands_alone(path) || sample || meeting
         }
+        // The format is a name's alone, and other programs have such names.
+        "wordpress-salt" if is_code(path) && !path.ends_with(".php") => true,
         // Laravel writes one into the settings of tests.
         "laravel-app-key" => {
             let file = path.rsplit('/').next().unwrap_or_default();
@@ -66,14 +74,25 @@ pub(super) fn made_up(secret: &Secret, path: &str, line: &str) -> bool {
             test || shown
                 || stands_alone(path)
                 || explains()
-                || line.contains("hash")
-                || line.contains("encrypted")
+                || ["hash", "encrypted", "temp_keychain"].iter().any(|it| line.contains(it))
+                // What Devise writes into its settings is never used.
+                || line.trim_start().starts_with("# config.")
+                || is_of_development(path, lines, at)
         }
-        "json-web-token" => test || explains(),
+        "json-web-token" => secret.spent || test || explains(),
         // Who wrote the checksum wrong did not get it from where it would be issued.
         _ if secret.checksum == Some(false) => test || explains(),
         _ => test && kind.confidence < 90,
     }
+}
+
+/// Whether a line of settings stands in the section of an environment that nobody else reaches.
+fn is_of_development(path: &str, lines: &Lines<'_>, line: u32) -> bool {
+    const NAMES: &[&str] = &["development:", "dev:", "test:", "local:"];
+    let section = |line: &&str| line.starts_with(|c: char| c.is_ascii_alphabetic());
+    let yaml = path.ends_with(".yml") || path.ends_with(".yaml");
+    let mut above = (1..line).rev().filter_map(|n| lines.get(n));
+    yaml && above.find(section).is_some_and(|it| NAMES.iter().any(|name| it.starts_with(name)))
 }
 
 /// Whether a line names this machine.
@@ -136,11 +155,16 @@ fn stands_alone(path: &str) -> bool {
                 | "devel"
                 | "development"
                 | "dev-docs"
+                | ".vscode"
+                | ".idea"
         )
     };
     let ends = [".example", ".sample", ".dist", ".template", ".tmpl", ".test", ".testing", ".ci"];
     folders.split('/').any(|folder| ci(folder) || folder.contains("seed"))
         || name.contains("seeder")
+        || ["application-dev.", "application-local.", "application-test."]
+            .iter()
+            .any(|it| name.starts_with(it))
         || ends.iter().any(|end| name.ends_with(end))
         || ["docker-compose", "compose."].iter().any(|start| name.starts_with(start))
             && ["ci", "test", "dev", "cypress", "local"].iter().any(|w| name.contains(w))

@@ -3,7 +3,10 @@
 use std::ops::Range;
 
 use super::super::secret_kinds::Kind;
-use base64::{Engine as _, prelude::BASE64_STANDARD as STANDARD};
+use base64::{
+    Engine as _,
+    prelude::{BASE64_STANDARD as STANDARD, BASE64_URL_SAFE_NO_PAD as URL_SAFE_NO_PAD},
+};
 
 /// So many characters in order are no chance.
 const COUNTED: usize = 8;
@@ -54,12 +57,25 @@ pub(super) fn is_hex_secret(kind: &Kind, name: &str, value: &str) -> bool {
         && NAMES.iter().any(|word| name.contains(word))
 }
 
+/// Whether a JSON web token says that it was good for hours, or comes from a sample.
+pub(super) fn is_spent(token: &str) -> bool {
+    const DEMO: &[&str] = &["supabase-demo"];
+    const A_DAY: i64 = 24 * 60 * 60;
+    let claims = token.split('.').nth(1).and_then(|it| URL_SAFE_NO_PAD.decode(it).ok());
+    let claims = claims.and_then(|it| serde_json::from_slice::<serde_json::Value>(&it).ok());
+    claims.is_some_and(|claims| {
+        let number = |name: &str| claims.get(name).and_then(serde_json::Value::as_i64);
+        let hours = number("iat").zip(number("exp")).is_some_and(|(iat, exp)| exp - iat <= A_DAY);
+        hours || claims.get("iss").and_then(|it| it.as_str()).is_some_and(|it| DEMO.contains(&it))
+    })
+}
+
 /// Whether its format says that a value is made to be seen by everybody.
 pub(super) fn is_public(value: &str) -> bool {
     ["pk_live_", "pk_test_", "pub_live_"].iter().any(|start| value.starts_with(start))
 }
 
-/// Whether a value is an address of a blockchain, or names a migration (`0004_add_tokens`).
+/// Whether a value is an address of a blockchain, names a migration (`0004_add_tokens`), or is a password's hash.
 pub(super) fn is_reference(value: &str) -> bool {
     let hex = |text: &str| text.bytes().all(|b| b.is_ascii_hexdigit());
     let address = value.strip_prefix("0x").is_some_and(|rest| rest.len() == 40 && hex(rest));
@@ -68,7 +84,7 @@ pub(super) fn is_reference(value: &str) -> bool {
             && digits(number) == 4
             && words.bytes().all(|b| b.is_ascii_lowercase() || b == b'_')
     });
-    address || migration
+    address || migration || ["pbkdf2_", "argon2", "bcrypt_"].iter().any(|it| value.starts_with(it))
 }
 
 /// Letters and digits both: words, paths and names of keys seldom are.
