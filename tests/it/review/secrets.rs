@@ -1,5 +1,6 @@
 //! Secrets are found, masked in place, and never told.
 
+use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD as URL_SAFE_NO_PAD};
 use verdict::{
     analysis::{LineSet, secrets},
     workflows::review::report::{ReportContext, json, text},
