@@ -97,6 +97,10 @@ pub(super) fn scan(
             if let Some(found) = found.flatten()
                 && let Some(mut finding) = finding(rule, &found, source, lines)
             {
+                let test = test || rule.tests != InTests::Report && compiled_for_tests(&node);
+                if test && rule.tests == InTests::Skip {
+                    continue;
+                }
                 // In a test what is meant there, in a tool what its own developers pass to it.
                 if test && rule.tests == InTests::Soften
                     || tooling && rule.about_input
@@ -123,6 +127,28 @@ pub(super) fn scan(
         notes.push_str(&note);
     }
     Ok(Scanned { findings, cut_off })
+}
+
+/// Whether Rust compiles an item around this place for tests only: `#[test]`, `#[tokio::test]`, `#[cfg(all(test, unix))]`.
+fn compiled_for_tests(node: &Tree<'_>) -> bool {
+    let says = |attribute: &Tree<'_>| {
+        let text: String = attribute.text().split_whitespace().collect();
+        let (path, asks) =
+            text.trim_matches(['#', '[', ']']).split_once('(').unwrap_or((&text, ""));
+        match path.trim_matches(['#', '[', ']']).rsplit("::").next() {
+            Some("test" | "rstest") => true,
+            Some("cfg") => {
+                let mut words = asks.split([',', '(', ')']);
+                words.any(|word| word == "test")
+                    && !asks.contains("not(test")
+                    && !asks.contains("any(")
+            }
+            _ => false,
+        }
+    };
+    let before = |it: &Tree<'_>| it.kind() == "attribute_item" || it.kind().ends_with("_comment");
+    let item = |it: &Tree<'_>| it.prev_all().take_while(before).any(|it| says(&it));
+    node.ancestors().any(|it| it.kind().ends_with("_item") && item(&it))
 }
 
 /// What to say, by category, about the rules that did not get to the end of the file.

@@ -23,6 +23,28 @@ fn conflict_markers_need_all_three() {
 
 /// A text that a test reads may be the outcome of a merge; code is not.
 #[test]
+fn what_rust_compiles_for_tests_counts_as_a_test() {
+    let call = "fn f() { c.set_verify(SslVerifyMode::NONE); }\n";
+    let sure = |before: &str| {
+        let text = &MaskedText::from(format!("{before}{call}"));
+        let touched = &LineSet::all();
+        let found = analyse(&Ruleset::built_in(), SourceText { path: "src/a.rs", text, touched });
+        found.iter().find(|f| f.rule == "rust-tls-unchecked").unwrap().confidence
+    };
+    for told in ["", "#[cfg(not(test))]\n", "#[cfg(any(test, unix))]\n", "#[inline]\n"] {
+        assert_eq!(sure(told), sure(""), "{told}");
+    }
+    for test in [
+        "#[test]\n",
+        "#[tokio::test(flavor = \"multi_thread\")]\n// slow\n#[ignore]\n",
+        "#[cfg(all(test, unix))]\n",
+        "#[cfg(all(feature = \"tls\", test))]\n#[allow(unused)]\n",
+    ] {
+        assert!(sure(test) < sure(""), "{test}");
+    }
+}
+
+#[test]
 fn conflict_markers_of_test_data_are_less_sure() {
     let sure = |path: &str| {
         let fence = if path.ends_with(".md") { "```\n" } else { "" };
