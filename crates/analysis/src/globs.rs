@@ -133,6 +133,10 @@ const TESTS: Paths = Paths {
         "/contrib/**",
         "**/*[dD]ockerfile.{dev,devcontainer,test,tests}",
         "**/conftest.py",
+        // What runs on a machine that is thrown away, and events to try a function with.
+        "**/.github/scripts/**",
+        "**/events/*.json",
+        "**/event{,-*,_*}.json",
         "**/tests.py",
         "**/*_{spec,try}.rb",
         "**/tests.rs",

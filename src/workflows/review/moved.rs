@@ -210,7 +210,12 @@ fn old_path(file: &FileChange) -> &str {
     file.old_path.as_deref().unwrap_or(&file.path)
 }
 
-/// What tells the language: the end of the name.
+/// What tells the language, by the end of the name; pages and scripts are one, since code moves between them.
 fn kind(path: &str) -> Option<&str> {
-    path.rsplit_once('.').map(|(_, end)| end)
+    path.rsplit_once('.').map(|(_, end)| match end {
+        "cjs" | "htm" | "html" | "jsx" | "mjs" | "svelte" | "ts" | "tsx" | "vue" => "js",
+        "yaml" => "yml",
+        "cc" | "cpp" | "h" | "hpp" => "c",
+        other => other,
+    })
 }

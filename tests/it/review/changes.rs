@@ -202,6 +202,13 @@ async fn code_of_another_file_is_no_news() {
     repo.git(["reset", "-q", "--hard", "HEAD^"]);
     repo.write("a.py", "y = 1\n").write("b.py", twice).commit("moved, and copied");
     assert_eq!(found(&repo.review("HEAD^!").await).len(), 1);
+    // A script in another language of its kind.
+    let page = "import { frame } from './frame';\n\nexport function show(name) {\n  frame.innerHTML = `<b>${name}</b>`;\n}\n";
+    repo.write("d.js", page).commit("base");
+    repo.remove("d.js").write("d.ts", page.replace("(name)", "(name: string)")).commit("typed");
+    assert_eq!(found(&repo.review("HEAD^!").await), [""; 0]);
+    repo.write("e.ts", page.replace("(name)", "(name: string)")).commit("one more");
+    assert_eq!(found(&repo.review("HEAD^!").await).len(), 1);
 }
 
 /// What stands in a copy of a whole file is known, secrets as well, but for what a request reaches there and what debugging left;

@@ -223,6 +223,11 @@ fn what_opens_nothing_is_not_reported() {
         ("a.jsonl", of_claims(r#"{"iss":"shop","iat":1700000000,"exp":1700007200}"#), false),
         ("a.jsonl", of_claims(r#"{"iss":"supabase-demo","iat":1641769200}"#), false),
         ("a.jsonl", of_claims(r#"{"iss":"shop","iat":1700000000,"exp":1900000000}"#), true),
+        ("a.jsonl", of_claims(r#"{"iss":"shop","exp":1648650086}"#), false),
+        ("orders.http", of_claims(r#"{"iss":"shop","exp":1900000000}"#), false),
+        ("docker-compose.yml", "Db=Server=mssql;Uid=sa;Password=Kx9mQ2vL7p".into(), false),
+        ("Settings.cs", "Db=Server=mssql;Uid=sa;Password=Kx9mQ2vL7p".into(), true),
+        ("Settings.cs", "Db=Host=localhost;Uid=sa;Password=Kx9mQ2vL7p".into(), false),
         ("config/secrets.yml", format!("production:\n  secret_key_base: {digest}\n"), true),
         (
             "config/secrets.yml",

@@ -178,6 +178,10 @@ pub(super) fn from_key(key: &str, value: &mut Value) {
     if matches!(&*key.to_ascii_lowercase(), "referer" | "referrer" | "http_referer") {
         own_host(value);
     }
+    // Where CloudFormation waits for the answer of a resource.
+    if key == "ResponseURL" {
+        value.spare(bit("request-forgery"));
+    }
 }
 
 /// An operator that compares takes what it is given as a value, were it an object.

@@ -234,6 +234,7 @@ impl<'t> Run<'_, 't> {
             }
             self.member_meanings(&mut value, object, &path, line);
         }
+        clean::from_key(name, &mut value);
         value
     }
 

@@ -46,7 +46,8 @@ pub(super) fn made_up(secret: &Secret, path: &str, lines: &Lines<'_>) -> bool {
         // Every copy of the app has it.
         "google-api-key" if path.ends_with("google-services.json") => true,
         "connection-password" | "connection-string-password" => {
-            test || shown || stands_alone(path) || opens_nothing(&line, secret.word)
+            let idle = kind.id == "connection-string-password" && leads_to_container(path, &line);
+            test || shown || stands_alone(path) || idle || opens_nothing(&line, secret.word)
         }
         "address-password" | "database-password" => {
             // Who is invited to a meeting gets the password with the address.
@@ -84,6 +85,17 @@ pub(super) fn made_up(secret: &Secret, path: &str, lines: &Lines<'_>) -> bool {
         _ if secret.checksum == Some(false) => test || explains(),
         _ => test && kind.confidence < 90,
     }
+}
+
+/// Whether a connection string leads to this machine, or in a file of Compose to a container beside this one.
+fn leads_to_container(path: &str, line: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let composed = name.starts_with("docker-compose") || name.starts_with("compose");
+    let mut hosts = ["server=", "host=", "data source="].iter().filter_map(|key| {
+        let (_, rest) = line.split_once(key)?;
+        rest.split([';', ',', ':', '"']).next()
+    });
+    hosts.any(|host| HERE.contains(&host) || composed && !host.contains('.'))
 }
 
 /// Whether a line of settings stands in the section of an environment that nobody else reaches.
@@ -159,7 +171,19 @@ fn stands_alone(path: &str) -> bool {
                 | ".idea"
         )
     };
-    let ends = [".example", ".sample", ".dist", ".template", ".tmpl", ".test", ".testing", ".ci"];
+    let ends = [
+        ".example",
+        ".sample",
+        ".dist",
+        ".template",
+        ".tmpl",
+        ".test",
+        ".testing",
+        ".ci",
+        ".http",
+        ".rest",
+        ".postman_collection.json",
+    ];
     folders.split('/').any(|folder| ci(folder) || folder.contains("seed"))
         || name.contains("seeder")
         || ["application-dev.", "application-local.", "application-test."]

@@ -57,16 +57,21 @@ pub(super) fn is_hex_secret(kind: &Kind, name: &str, value: &str) -> bool {
         && NAMES.iter().any(|word| name.contains(word))
 }
 
-/// Whether a JSON web token says that it was good for hours, or comes from a sample.
+/// Whether a JSON web token says that it was good for hours, has ended long ago, or comes from a sample.
 pub(super) fn is_spent(token: &str) -> bool {
     const DEMO: &[&str] = &["supabase-demo"];
     const A_DAY: i64 = 24 * 60 * 60;
+    // The first of January 2025, in seconds: a date of its own, so that a review says the same on every day.
+    const LONG_AGO: i64 = 1_735_689_600;
     let claims = token.split('.').nth(1).and_then(|it| URL_SAFE_NO_PAD.decode(it).ok());
     let claims = claims.and_then(|it| serde_json::from_slice::<serde_json::Value>(&it).ok());
     claims.is_some_and(|claims| {
         let number = |name: &str| claims.get(name).and_then(serde_json::Value::as_i64);
         let hours = number("iat").zip(number("exp")).is_some_and(|(iat, exp)| exp - iat <= A_DAY);
-        hours || claims.get("iss").and_then(|it| it.as_str()).is_some_and(|it| DEMO.contains(&it))
+        let ended = number("exp").is_some_and(|exp| exp < LONG_AGO);
+        hours
+            || ended
+            || claims.get("iss").and_then(|it| it.as_str()).is_some_and(|it| DEMO.contains(&it))
     })
 }
 
@@ -75,7 +80,8 @@ pub(super) fn is_public(value: &str) -> bool {
     ["pk_live_", "pk_test_", "pub_live_"].iter().any(|start| value.starts_with(start))
 }
 
-/// Whether a value is an address of a blockchain, names a migration (`0004_add_tokens`), or is a password's hash.
+/// Whether a value is an address of a blockchain, names a migration (`0004_add_tokens`), is a pattern, or the
+/// hash of a password.
 pub(super) fn is_reference(value: &str) -> bool {
     let hex = |text: &str| text.bytes().all(|b| b.is_ascii_hexdigit());
     let address = value.strip_prefix("0x").is_some_and(|rest| rest.len() == 40 && hex(rest));
@@ -84,7 +90,11 @@ pub(super) fn is_reference(value: &str) -> bool {
             && digits(number) == 4
             && words.bytes().all(|b| b.is_ascii_lowercase() || b == b'_')
     });
-    address || migration || ["pbkdf2_", "argon2", "bcrypt_"].iter().any(|it| value.starts_with(it))
+    let pattern = value.contains("(?");
+    address
+        || migration
+        || pattern
+        || ["pbkdf2_", "argon2", "bcrypt_"].iter().any(|it| value.starts_with(it))
 }
 
 /// Letters and digits both: words, paths and names of keys seldom are.
@@ -181,13 +191,18 @@ pub(super) fn values(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
     found
 }
 
-/// Whether a value in base64 is one line that stands for a secret, as in the output of a chart.
+/// Whether a value in base64 is one line that stands for a secret, as in the output of a chart, or settings that speak of none.
 pub(super) fn encodes_placeholder(value: &str) -> bool {
     const WORDS: &[&str] = &["supersecret", "notavalid"];
+    const TELL: &[&str] = &["pass", "secret", "token", "key", "cred", "auth", "private", "://"];
     let decoded = STANDARD.decode(value).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-    decoded.filter(|text| text.trim_end().lines().count() == 1).is_some_and(|text| {
+    decoded.is_some_and(|text| {
         let low = text.to_ascii_lowercase();
-        WORDS.iter().any(|word| low.contains(word))
+        let holds = |words: &[&str]| words.iter().any(|word| low.contains(word));
+        match text.trim_end().lines().count() {
+            1 => holds(WORDS),
+            _ => text.contains(": ") && !holds(TELL),
+        }
     })
 }
 
