@@ -207,7 +207,7 @@ async fn code_of_another_file_is_no_news() {
     repo.write("d.js", page).commit("base");
     repo.remove("d.js").write("d.ts", page.replace("(name)", "(name: string)")).commit("typed");
     assert_eq!(found(&repo.review("HEAD^!").await), [""; 0]);
-    repo.write("e.ts", page.replace("(name)", "(name: string)")).commit("one more");
+    repo.write("e.ts", page.replace("(name)", "(id: string, name: string)")).commit("one more");
     assert_eq!(found(&repo.review("HEAD^!").await).len(), 1);
 }
 
