@@ -203,11 +203,11 @@ async fn code_of_another_file_is_no_news() {
     repo.write("a.py", "y = 1\n").write("b.py", twice).commit("moved, and copied");
     assert_eq!(found(&repo.review("HEAD^!").await).len(), 1);
     // A script in another language of its kind.
-    let page = "import { frame } from './frame';\n\nexport function show(name) {\n  frame.innerHTML = `<b>${name}</b>`;\n}\n";
+    let page = "import tls from 'node:tls';\n\nexport function open(host) {\n  return tls.connect({ host, rejectUnauthorized: false });\n}\n";
     repo.write("d.js", page).commit("base");
-    repo.remove("d.js").write("d.ts", page.replace("(name)", "(name: string)")).commit("typed");
+    repo.remove("d.js").write("d.ts", page.replace("(host)", "(host: string)")).commit("typed");
     assert_eq!(found(&repo.review("HEAD^!").await), [""; 0]);
-    repo.write("e.ts", page.replace("(name)", "(id: string, name: string)")).commit("one more");
+    repo.write("e.ts", page.replace("(host)", "(id: string, host: string)")).commit("one more");
     assert_eq!(found(&repo.review("HEAD^!").await).len(), 1);
 }
 

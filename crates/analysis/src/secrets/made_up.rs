@@ -80,7 +80,7 @@ pub(super) fn made_up(secret: &Secret, path: &str, lines: &Lines<'_>) -> bool {
                 || line.trim_start().starts_with("# config.")
                 || is_of_development(path, lines, at)
         }
-        "json-web-token" => secret.spent || test || explains(),
+        "json-web-token" => secret.spent || test || stands_alone(path) || explains(),
         // Who wrote the checksum wrong did not get it from where it would be issued.
         _ if secret.checksum == Some(false) => test || explains(),
         _ => test && kind.confidence < 90,
