@@ -1,6 +1,10 @@
 //! Code that the change moved from one file to another says nothing new, nor does a copy of a whole file.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    borrow::Borrow,
+    collections::{HashMap, HashSet},
+    hash::Hash,
+};
 
 use super::{
     own_rules::OwnRule,
@@ -22,6 +26,8 @@ struct Place {
     finding: Finding,
     /// Its own lines, as they are.
     text: String,
+    /// The words of each.
+    words: Vec<HashSet<String>>,
     lines: Vec<String>,
     around: Vec<String>,
     /// Whether it is shown as it is.
@@ -64,9 +70,11 @@ impl Moved {
             let told = |line: &String| line.len() >= MIN_NEIGHBOUR_CHARS;
             let before = (1..finding.start_line).rev().map_while(text).find(told);
             let after = (finding.end_line + 1..=lines.count()).map_while(text).find(told);
+            let own: Vec<&str> = own.filter_map(|n| lines.get(n)).collect();
             self.places.push(Place {
                 finding: finding.clone(),
-                text: own.filter_map(|n| lines.get(n)).collect::<Vec<_>>().join("\n"),
+                text: own.join("\n"),
+                words: own.iter().map(|line| owned_words(line)).collect(),
                 lines: numbers.into_iter().filter_map(text).collect(),
                 around: before.into_iter().chain(after).collect(),
                 sure,
@@ -142,10 +150,7 @@ impl Moved {
     /// Whether `file` lost a line much like one of theirs.
     fn has_alike(&self, file: &FileChange, text: &str, removed: &LineSet) -> bool {
         let places = self.places.iter().filter(|place| place.may_be_of(file));
-        let told: Vec<HashSet<&str>> = places
-            .flat_map(|place| place.text.lines())
-            .map(|line| words([line].into_iter()))
-            .collect();
+        let told: Vec<&HashSet<String>> = places.flat_map(|place| &place.words).collect();
         let lines = Lines::new(text);
         let mut gone = lines.touched(removed).map(|(_, line)| words([line].into_iter()));
         !told.is_empty() && gone.any(|line| told.iter().any(|own| much_alike(own, &line)))
@@ -201,9 +206,16 @@ fn own_lines(finding: &Finding, text: &str) -> String {
     own.collect::<Vec<_>>().join("\n")
 }
 
+fn owned_words(line: &str) -> HashSet<String> {
+    words([line].into_iter()).into_iter().map(str::to_owned).collect()
+}
+
 /// Whether two thirds of the words of both stand in the other.
-fn much_alike(a: &HashSet<&str>, b: &HashSet<&str>) -> bool {
-    !a.is_empty() && a.intersection(b).count() * 3 >= a.len().max(b.len()) * 2
+fn much_alike<A: Borrow<str> + Eq + Hash>(a: &HashSet<A>, b: &HashSet<&str>) -> bool {
+    let (fewer, more) = (a.len().min(b.len()), a.len().max(b.len()));
+    fewer > 0
+        && fewer * 3 >= more * 2
+        && b.iter().filter(|word| a.contains(**word)).count() * 3 >= more * 2
 }
 
 fn old_path(file: &FileChange) -> &str {

@@ -333,10 +333,14 @@ fn words_of<'t>(finding: &Finding, lines: &Lines<'t>) -> HashSet<&'t str> {
     words((finding.start_line..=finding.end_line).filter_map(|line| lines.get(line)))
 }
 
+/// How much of a line is compared, in bytes: no person wrote a longer one.
+const MOST_OF_A_LINE: usize = 2_000;
+
 /// The words of these lines.
 pub fn words<'t>(lines: impl Iterator<Item = &'t str>) -> HashSet<&'t str> {
     let part = |c: char| !(c.is_alphanumeric() || c == '_');
-    lines.flat_map(|line| line.split(part)).filter(|word| !word.is_empty()).collect()
+    let start = |line: &'t str| &line[..line.floor_char_boundary(MOST_OF_A_LINE)];
+    lines.flat_map(|line| start(line).split(part)).filter(|word| !word.is_empty()).collect()
 }
 
 /// Whether two thirds of the words of one stand in the other.
