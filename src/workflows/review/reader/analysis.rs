@@ -1,6 +1,9 @@
 //! What the analysers of every category say about one file, both of its sides at hand.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+};
 
 use super::{
     Limits,
@@ -348,14 +351,21 @@ fn alike(a: &HashSet<&str>, b: &HashSet<&str>) -> bool {
     a.intersection(b).count() * 3 >= a.len().min(b.len()) * 2
 }
 
-/// A line without what formatters change, and without a comment at its end. What hides in comments is not ASCII.
+/// A line without what formatters change, and without a comment at its end. What hides in comments is not ASCII. Of a
+/// long one a digest: such lines are compared with those of many files.
 pub fn bare(line: &str) -> String {
     let parts = [" #", " // "].iter().find_map(|mark| line.split_once(mark));
     let code = parts.filter(|(code, said)| !code.trim().is_empty() && said.is_ascii());
     let code = code.map_or(line, |(code, _)| code);
     let kept = code.chars().filter(|c| !c.is_whitespace());
     let text: String = kept.map(|c| if c == '\'' { '"' } else { c }).collect();
-    text.trim_end_matches([',', ';']).to_owned()
+    let text = text.trim_end_matches([',', ';']);
+    if text.len() > MOST_OF_A_LINE {
+        let mut digest = DefaultHasher::new();
+        text.hash(&mut digest);
+        return format!("{} bytes, {:016x}", text.len(), digest.finish());
+    }
+    text.to_owned()
 }
 
 /// The checks of both sides. Without a readable base they check the head alone.
