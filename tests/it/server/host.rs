@@ -156,8 +156,11 @@ async fn a_volume_that_is_not_mounted_is_waited_for() {
     assert_eq!(shaky.machine.run(&["enqueue", &file]).code, Some(0));
     let line = server.says("is its volume mounted?").await;
     assert!(line.contains(&here.display().to_string()), "{line}");
-    let copied = std::process::Command::new("cp").arg("-a").args([&repo.path(), &here]).status();
+    // All of it at once, as a volume comes.
+    let copy = shaky.machine.folder().join("copy");
+    let copied = std::process::Command::new("cp").arg("-a").args([&repo.path(), &copy]).status();
     assert!(copied.unwrap().success());
+    fs::rename(&copy, &here).unwrap();
     shaky.all_done().await;
     stop(server).await;
 }

@@ -132,7 +132,11 @@ impl Journal {
                     "store_lost" => self.lost.push((pid, run())),
                     _ => {}
                 }
-            } else if line["level"] == "ERROR" {
+            // What the client of the broker says of a connection that was lost while its worker stood still is no
+            // alarm of the worker's.
+            } else if line["level"] == "ERROR"
+                && !line["target"].as_str().is_some_and(|it| it.starts_with("lapin"))
+            {
                 self.alarms.push(line.to_string());
             }
         }
