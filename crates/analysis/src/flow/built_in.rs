@@ -371,7 +371,9 @@ fn replaced(made: &Made<'_, '_>) -> Value {
     if on_class {
         args.iter().for_each(|v| value.take(v));
     }
-    let words = searched.is_some_and(clean::leaves_words) && made.name != "replaceFirst";
+    // Elsewhere a text is no pattern, or only the first place is replaced.
+    let everywhere = made.name == "replaceAll" || made.path == "re.sub";
+    let words = everywhere && !filled.is_tainted() && searched.is_some_and(clean::leaves_words);
     let clean = if words { Harms::MAX } else { searched.map_or(0, clean::cleaned_without) };
     // Of a text builder, by place.
     let placed = made.args.len() == 3 && is_builder(made.object.path.as_deref());

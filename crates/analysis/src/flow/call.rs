@@ -130,7 +130,8 @@ impl<'t> Run<'_, 't> {
         let model = self.model;
         let markup = made.args.iter().any(|arg| arg.value.holds_tag());
         // What is printed on the console is no page.
-        let plain = made.path.starts_with("System.") || made.args.iter().any(is_plain_text);
+        let plain = ["System.out.", "System.err."].iter().any(|of| made.path.starts_with(of))
+            || made.args.iter().any(is_plain_text);
         for meaning in model.meanings(&made.path) {
             let Meaning::Sink(sink, places) = meaning else { continue };
             let Some(spec) = model.sinks.get(*sink) else { continue };
@@ -296,7 +297,8 @@ impl<'t> Run<'_, 't> {
             return value;
         }
         let pattern = made.args.first().and_then(|a| a.value.constant()).unwrap_or_default();
-        let leaves_words = made.name == "preg_replace" && clean::leaves_words(pattern);
+        let fixed = made.args.get(1).is_some_and(|with| !with.value.is_tainted());
+        let leaves_words = made.name == "preg_replace" && fixed && clean::leaves_words(pattern);
         let by_name = clean::cleaned_by(&made.path.to_ascii_lowercase());
         let clean = if leaves_words { Harms::MAX } else { by_name };
         let keeps = made.call.new && self.by_class.contains_key(made.name);

@@ -102,7 +102,7 @@ pub(super) fn cleaned_by(path: &str) -> Harms {
     }
     let of_sql = name.contains("sql") && name.contains("escape");
     let identifier = name.starts_with("id") && name.contains("escape");
-    if of_sql || identifier || name == "q" || has(&["quote", "escape_string", "escapestring"]) {
+    if of_sql || identifier || path == "q" || has(&["quote", "escape_string", "escapestring"]) {
         clean |= bit("sql-injection") | bit("shell-injection");
     }
     if name.starts_with("db_") && has(&["input", "qstr", "prep", "escape"]) {
@@ -178,7 +178,11 @@ pub(super) fn from_key(key: &str, value: &mut Value) {
     if matches!(&*key.to_ascii_lowercase(), "referer" | "referrer" | "http_referer") {
         own_host(value);
     }
-    // Where CloudFormation waits for the answer of a resource.
+    answers(key, value);
+}
+
+/// Where CloudFormation waits for the answer of a resource.
+pub(super) fn answers(key: &str, value: &mut Value) {
     if key == "ResponseURL" {
         value.spare(bit("request-forgery"));
     }
@@ -200,7 +204,9 @@ pub(super) fn leaves_words(pattern: &str) -> bool {
     // `\W`: a pattern that ends in a letter has lost it with the flags.
     let Some(inner) = inner else { return matches!(body, "\\W" | "[\\W]" | "\\D") };
     let inner = inner.replace("\\w", "").replace("\\d", "").replace("\\-", "");
-    inner.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | ' '))
+    // From a space to another character lie quotes and slashes.
+    let from_space = inner.trim_end_matches('-').contains(" -");
+    !from_space && inner.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | ' '))
 }
 
 /// The kinds of harm that a text without `part` no longer does.

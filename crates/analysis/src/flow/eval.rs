@@ -234,7 +234,7 @@ impl<'t> Run<'_, 't> {
             }
             self.member_meanings(&mut value, object, &path, line);
         }
-        clean::from_key(name, &mut value);
+        clean::answers(name, &mut value);
         value
     }
 

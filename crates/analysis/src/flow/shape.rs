@@ -84,7 +84,7 @@ impl<'t> Run<'_, 't> {
                 || harm.id == "sql-injection" && self.is_own_sql(taint.origin)
                 || harm.id == "request-forgery" && self.is_in_browser(taint.origin)
                 // The script of a page runs what its own page passes to it.
-                || harm.id == "code-injection" && is_param && self.text.contains("document.")
+                || harm.id == "code-injection" && is_param && self.language == "JavaScript" && self.text.contains("document.")
                 || harm.id == "shell-injection" && !taint.composed && self.is_list(taint.origin)
                 || !self.does_harm(spec, harm, value, taint, reach)
             {

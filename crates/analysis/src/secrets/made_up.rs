@@ -95,7 +95,9 @@ fn leads_to_container(path: &str, line: &str) -> bool {
         let (_, rest) = line.split_once(key)?;
         rest.split([';', ',', ':', '"']).next()
     });
-    hosts.any(|host| HERE.contains(&host) || composed && !host.contains('.'))
+    let is_name =
+        |host: &str| host.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b));
+    hosts.any(|host| HERE.contains(&host) || composed && is_name(host))
 }
 
 /// Whether a line of settings stands in the section of an environment that nobody else reaches.

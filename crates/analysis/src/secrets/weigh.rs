@@ -80,6 +80,12 @@ pub(super) fn is_public(value: &str) -> bool {
     ["pk_live_", "pk_test_", "pub_live_"].iter().any(|start| value.starts_with(start))
 }
 
+/// Whether a value is the key that every visitor of a page gets to be asked by reCAPTCHA; the secret one looks alike.
+pub(super) fn is_site_key(name: &str, value: &str) -> bool {
+    let secret = ["secret", "private"].iter().any(|word| name.contains(word));
+    name.contains("recaptcha") && !secret && value.len() == 40 && value.starts_with("6L")
+}
+
 /// Whether a value is an address of a blockchain, names a migration (`0004_add_tokens`), is a pattern, or the
 /// hash of a password.
 pub(super) fn is_reference(value: &str) -> bool {
@@ -90,7 +96,7 @@ pub(super) fn is_reference(value: &str) -> bool {
             && digits(number) == 4
             && words.bytes().all(|b| b.is_ascii_lowercase() || b == b'_')
     });
-    let pattern = value.contains("(?");
+    let pattern = ["(?=", "(?!", "(?:", "(?i"].iter().any(|it| value.contains(it));
     address
         || migration
         || pattern
@@ -194,7 +200,8 @@ pub(super) fn values(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
 /// Whether a value in base64 is one line that stands for a secret, as in the output of a chart, or settings that speak of none.
 pub(super) fn encodes_placeholder(value: &str) -> bool {
     const WORDS: &[&str] = &["supersecret", "notavalid"];
-    const TELL: &[&str] = &["pass", "secret", "token", "key", "cred", "auth", "private", "://"];
+    const TELL: &[&str] =
+        &["pass", "pwd", "secret", "token", "key", "cred", "auth", "private", "@", "://"];
     let decoded = STANDARD.decode(value).ok().and_then(|bytes| String::from_utf8(bytes).ok());
     decoded.is_some_and(|text| {
         let low = text.to_ascii_lowercase();
