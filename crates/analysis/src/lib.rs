@@ -65,7 +65,7 @@ pub use finding::{
 pub use functions::{References, RelatedLine, Surroundings, surroundings};
 pub use language::Lang;
 pub use lines::{LineSet, Lines};
-pub use meter::while_wanted;
+pub use meter::{both, while_wanted};
 pub use parse::Unparsed;
 pub use rules::{RuleError, RuleFile};
 pub use ruleset::Ruleset;

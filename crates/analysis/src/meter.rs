@@ -10,10 +10,12 @@ use std::{
     borrow::Cow,
     cell::{Cell, RefCell},
     ops::Range,
+    panic,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
+    thread,
 };
 
 use ast_grep_core::{
@@ -43,6 +45,20 @@ pub fn while_wanted<T>(unwanted: Arc<AtomicBool>, work: impl FnOnce() -> T) -> T
     let done = work();
     UNWANTED.set(before);
     done
+}
+
+/// Does both at once, `second` on a thread of its own: for a text that nothing else is analysed beside. Both end when this
+/// thread's answer is no longer wanted.
+pub fn both<A, B: Send>(first: impl FnOnce() -> A, second: impl FnOnce() -> B + Send) -> (A, B) {
+    let unwanted = UNWANTED.with_borrow(Clone::clone);
+    thread::scope(|scope| {
+        let second = scope.spawn(move || match unwanted {
+            Some(unwanted) => while_wanted(unwanted, second),
+            None => second(),
+        });
+        let first = first();
+        (first, second.join().unwrap_or_else(|panic| panic::resume_unwind(panic)))
+    })
 }
 
 /// Whether nobody wants the answer any more.

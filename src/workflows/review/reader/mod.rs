@@ -15,11 +15,15 @@
 //! | `base_side.rs` | the base side |
 //! | `count.rs` | how many files are done, for whoever watches |
 //! | `analysis.rs` | what the analysers of every category say about one file |
+//! | `limits.rs` | how much is read, and how much of it at once |
+//! | `known.rs` | findings that were there before the change, made less sure |
 
 mod analysis;
 mod base_side;
 mod count;
 mod head;
+mod known;
+mod limits;
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -34,9 +38,11 @@ use futures_util::future::join_all;
 use tokio::sync::{OnceCell, Semaphore};
 
 pub use self::{
-    analysis::{Analysed, bare, keep_first, way, words},
+    analysis::{Analysed, keep_first},
     count::{Count, Counts, Work},
     head::{ExecutableBefore, Head, facts},
+    known::{bare, way, words},
+    limits::Limits,
 };
 use super::own_rules::{self, OwnRule};
 use crate::{
@@ -47,39 +53,6 @@ use crate::{
 
 /// Requests for texts that run at once: each may be a process, and a large change has hundreds of tasks.
 const MAX_REQUESTS: usize = 4;
-
-/// How much a review reads.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Limits {
-    /// Files above this many bytes are not read.
-    pub file_bytes: u64,
-    /// Texts with a line longer than this are taken for minified and not read.
-    pub line_bytes: usize,
-    /// About how many bytes of text are held at once while analysing.
-    pub batch_bytes: u64,
-    /// How many bytes of masked text are kept of a change between its tasks.
-    pub cached_bytes: usize,
-    /// About how many bytes one task of an agent reviews.
-    pub chunk_bytes: u64,
-    /// How many files one task of an agent reviews.
-    pub chunk_files: usize,
-    /// How many changes are remembered between the tasks of their runs.
-    pub remembered: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            file_bytes: 1024 * 1024,
-            line_bytes: 20_000,
-            batch_bytes: 8 * 1024 * 1024,
-            cached_bytes: 8 * 1024 * 1024,
-            chunk_bytes: 64 * 1024 * 1024,
-            chunk_files: 2_000,
-            remembered: 16,
-        }
-    }
-}
 
 /// The readers of recent changes, the latest last.
 type Recent = VecDeque<(Target, Arc<ChangeReader>)>;
@@ -149,6 +122,8 @@ pub struct ChangeReader {
     requests: Semaphore,
     rules: OnceCell<Arc<Ruleset>>,
     heads: Mutex<Heads>,
+    /// The base sides that were read along with the heads of a small change, until its files are analysed; by object id.
+    bases: Mutex<HashMap<String, Content>>,
     /// Of the base side, by path.
     base_files: Mutex<HashMap<String, BaseFile>>,
     batches: Mutex<HashMap<u64, Batch>>,
@@ -174,6 +149,7 @@ impl ChangeReader {
             requests: Semaphore::new(MAX_REQUESTS),
             rules: OnceCell::new(),
             heads: Mutex::default(),
+            bases: Mutex::default(),
             base_files: Mutex::default(),
             batches: Mutex::default(),
             chunks: Mutex::default(),
@@ -194,7 +170,7 @@ impl ChangeReader {
 
     /// Runs of files whose texts fit into memory together.
     pub fn batches<'f, 'c>(&self, files: &'f [&'c FileChange]) -> Vec<&'f [&'c FileChange]> {
-        batches(files, &self.limits)
+        limits::batches(files, &self.limits)
     }
 
     /// The masked head sides of `files`, in their order. Their texts are all held at once: ask for
@@ -308,8 +284,7 @@ impl ChangeReader {
         if files.is_empty() {
             return Ok(Vec::new());
         }
-        let blobs: Vec<String> = files.iter().map(|f| f.head.blob.clone()).collect();
-        let contents = self.contents(&blobs).await?;
+        let contents = self.head_contents(files).await?;
         let masked = files.iter().zip(contents).map(|(file, content)| async {
             let (file, limits) = ((*file).clone(), self.limits.clone());
             let head = self.compute(move || Head::new(&file, content, &limits)).await;
@@ -341,11 +316,12 @@ impl ChangeReader {
         let rules = self.rules(own).await?;
         let heads = self.heads(files).await?;
         let bases = self.bases(files).await?;
+        let alone = files.len() == 1;
         let work = files.iter().zip(heads).map(|(file, head)| async {
             let (file, limits, rules) = ((*file).clone(), self.limits.clone(), rules.clone());
             // Not taken out: two files may have been copies of each other.
             let base = bases.get(&file.base.blob).cloned();
-            let work = move || Analysed::new(&file, &head, base, &limits, &rules);
+            let work = move || Analysed::new(&file, &head, base, (&limits, &rules), alone);
             let analysed = self.compute(work).await.unwrap_or_else(Analysed::crashed);
             self.counts.one_done(Work::Analysis);
             analysed
@@ -374,27 +350,4 @@ impl Drop for Waiting {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
-}
-
-fn batches<'f, 'c>(files: &'f [&'c FileChange], limits: &Limits) -> Vec<&'f [&'c FileChange]> {
-    let mut batches = Vec::new();
-    let (mut start, mut bytes) = (0, 0);
-    for (index, file) in files.iter().enumerate() {
-        let size = file.size.filter(|s| *s <= limits.file_bytes).unwrap_or(0) + base_bytes(file);
-        if bytes > 0 && bytes + size > limits.batch_bytes {
-            batches.push(&files[start..index]);
-            (start, bytes) = (index, 0);
-        }
-        bytes += size;
-    }
-    if start < files.len() {
-        batches.push(&files[start..]);
-    }
-    batches
-}
-
-/// About how many bytes the base side has beyond the head's, when it is read, too.
-fn base_bytes(file: &FileChange) -> u64 {
-    let lines: u64 = file.removed().map(|r| u64::from(r.end() - r.start()) + 1).sum();
-    if lines == 0 { 0 } else { file.size.unwrap_or(0) + lines * 40 }
 }
