@@ -113,29 +113,41 @@ impl ChangeReader {
         if blobs.is_empty() {
             return Ok(HashMap::new());
         }
-        let read = std::mem::take(&mut *lock(&self.bases));
-        if blobs.iter().all(|blob| read.contains_key(blob)) {
+        let read = lock(&self.bases).take().transpose()?;
+        let all = |read: &HashMap<_, _>| blobs.iter().all(|blob| read.contains_key(blob));
+        if let Some(read) = read.filter(all) {
             return Ok(read);
         }
         let contents = self.contents(&blobs).await?;
         Ok(blobs.into_iter().zip(contents).collect())
     }
 
-    /// The head sides of `files`. Of a small change, the base sides are asked for in the same request, and kept until they are compared.
+    /// The head sides of `files`. Of a small change, the base sides are asked for in the same request; what came of it is
+    /// kept until they are compared.
     pub(super) async fn head_contents(&self, files: &[&FileChange]) -> Result<Vec<Content>> {
-        let mut asked: Vec<String> = files.iter().map(|file| file.head.blob.clone()).collect();
+        let heads: Vec<String> = files.iter().map(|file| file.head.blob.clone()).collect();
         let bytes: u64 = files.iter().map(|file| file.size.unwrap_or(0)).sum();
         let bases = if bytes <= SMALL_BYTES { compared(files) } else { Vec::new() };
-        asked.extend_from_slice(&bases);
-        let mut contents = self.contents(&asked).await?;
-        let read = contents.split_off(files.len());
+        if bases.is_empty() {
+            return self.contents(&heads).await;
+        }
+        let mut contents = match self.contents(&[&heads[..], &bases].concat()).await {
+            Ok(contents) => contents,
+            Err(fault) => {
+                // If it is a base that cannot be had, only those hear of it who compare.
+                let contents = self.contents(&heads).await?;
+                *lock(&self.bases) = Some(Err(fault));
+                return Ok(contents);
+            }
+        };
+        let read = contents.split_off(heads.len());
         let length = |content: &Content| match content {
             Content::Text { text, .. } => text.len(),
             _ => 0,
         };
         let bytes: usize = read.iter().map(length).sum();
-        if !bases.is_empty() && u64::try_from(bytes).is_ok_and(|bytes| bytes <= SMALL_BYTES) {
-            *lock(&self.bases) = bases.into_iter().zip(read).collect();
+        if u64::try_from(bytes).is_ok_and(|bytes| bytes <= SMALL_BYTES) {
+            *lock(&self.bases) = Some(Ok(bases.into_iter().zip(read).collect()));
         }
         Ok(contents)
     }

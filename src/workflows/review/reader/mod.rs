@@ -122,8 +122,9 @@ pub struct ChangeReader {
     requests: Semaphore,
     rules: OnceCell<Arc<Ruleset>>,
     heads: Mutex<Heads>,
-    /// The base sides that were read along with the heads of a small change, until its files are analysed; by object id.
-    bases: Mutex<HashMap<String, Content>>,
+    /// What came of asking for base sides along with the heads of a small change, until its files are analysed; by object
+    /// id.
+    bases: Mutex<Option<Result<HashMap<String, Content>>>>,
     /// Of the base side, by path.
     base_files: Mutex<HashMap<String, BaseFile>>,
     batches: Mutex<HashMap<u64, Batch>>,
