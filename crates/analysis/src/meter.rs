@@ -47,8 +47,8 @@ pub fn while_wanted<T>(unwanted: Arc<AtomicBool>, work: impl FnOnce() -> T) -> T
     done
 }
 
-/// Does both at once, `second` on a thread of its own: for a text that nothing else is analysed beside. Both end when this
-/// thread's answer is no longer wanted.
+/// Does both at once, `second` on a thread of its own. Analyses in either end when this thread's answer is no longer
+/// wanted.
 pub fn both<A, B: Send>(first: impl FnOnce() -> A, second: impl FnOnce() -> B + Send) -> (A, B) {
     let unwanted = UNWANTED.with_borrow(Clone::clone);
     thread::scope(|scope| {

@@ -17,6 +17,7 @@ use regex::Regex;
 
 use super::{
     Category, Confidence, Finding, Lang, Lines, RuleError, RuleFile, Severity, SourceText, globs,
+    meter::both,
     page_scripts,
     parse::Unparsed,
     rule_cost,
@@ -133,10 +134,7 @@ fn compile_all(rules: &[&Rule]) {
             rule.get();
         }
     };
-    std::thread::scope(|scope| {
-        scope.spawn(work);
-        work();
-    });
+    both(work, work);
 }
 
 /// Compiled rules, ready to scan. Those built in are compiled once in a process, each language

@@ -29,7 +29,8 @@ struct Header {
 pub(super) struct Sizes(Mutex<HashMap<String, u64>>);
 
 impl Sizes {
-    fn of(&self, blobs: &[String]) -> Vec<Option<u64>> {
+    /// Those of `blobs`, in their order; `None` where one is not known.
+    pub(super) fn of(&self, blobs: &[String]) -> Vec<Option<u64>> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         blobs.iter().map(|blob| known.get(blob).copied()).collect()
     }

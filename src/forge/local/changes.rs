@@ -62,8 +62,6 @@ pub(super) async fn changed_blobs(git: &Git, base: &str, head: &str) -> Result<V
     let raw = ["--no-renames", "--raw", "-z", "--no-abbrev", base, head];
     let files = parse_raw(&git.output(&[&diff_tree()[..], &raw].concat()).await?)?;
     let sides = files.into_iter().flat_map(|file| [file.base, file.head]);
-    let has_content =
-        |entry: &Entry| !matches!(entry.kind, EntryKind::Absent | EntryKind::Submodule);
     Ok(sides.filter(has_content).map(|entry| entry.blob).collect())
 }
 
@@ -122,9 +120,7 @@ async fn around_missing(git: &Git, target: &Target, error: GitError) -> Result<V
     let blobs: Vec<String> =
         all.iter().flat_map(|f| [f.base.blob.clone(), f.head.blob.clone()]).collect();
     let sizes = batch::sizes(git, &blobs).await?;
-    let lacks = |entry: &Entry, size: Option<u64>| {
-        size.is_none() && !matches!(entry.kind, EntryKind::Absent | EntryKind::Submodule)
-    };
+    let lacks = |entry: &Entry, size: Option<u64>| size.is_none() && has_content(entry);
     let (lacking, whole): (Vec<_>, Vec<_>) = all
         .into_iter()
         .zip(sizes.chunks_exact(2))
@@ -146,6 +142,11 @@ async fn around_missing(git: &Git, target: &Target, error: GitError) -> Result<V
     }
     files.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(files)
+}
+
+/// Whether git holds an object of that id here.
+fn has_content(entry: &Entry) -> bool {
+    !matches!(entry.kind, EntryKind::Absent | EntryKind::Submodule)
 }
 
 fn diff_tree() -> [&'static str; 5] {
@@ -254,8 +255,7 @@ async fn measure(git: &Git, files: &mut [FileChange]) -> Result<Vec<String>> {
     let sizes = batch::sizes(git, &blobs).await?;
     let mut large = Vec::new();
     for (file, sizes) in files.iter_mut().zip(sizes.chunks_exact(2)) {
-        let held = !matches!(file.head.kind, EntryKind::Absent | EntryKind::Submodule);
-        file.size = sizes[1].filter(|_| held);
+        file.size = sizes[1].filter(|_| has_content(&file.head));
         let paths = [Some(&file.path), file.old_path.as_ref()].into_iter().flatten();
         // A path that is not text cannot be named.
         let named = !paths.clone().any(|path| path.contains("\\x"));
@@ -265,6 +265,17 @@ async fn measure(git: &Git, files: &mut [FileChange]) -> Result<Vec<String>> {
         }
     }
     Ok(large)
+}
+
+/// Together, both sides of a small change have at most so many bytes.
+const SMALL_BYTES: u64 = 256 * 1024;
+
+/// The contents of both sides of these files, by object id, if they are small; their sizes were asked for.
+pub(super) fn small_sides(git: &Git, files: &[FileChange]) -> Option<Vec<String>> {
+    let sides = files.iter().flat_map(|file| [&file.base, &file.head]);
+    let blobs: Vec<String> = sides.filter(|it| has_content(it)).map(|it| it.blob.clone()).collect();
+    let bytes: u64 = git.sizes.of(&blobs).into_iter().sum::<Option<u64>>()?;
+    (bytes <= SMALL_BYTES).then_some(blobs)
 }
 
 /// Path and entry of every file in what `ls-tree -z` lists.

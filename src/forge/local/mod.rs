@@ -26,9 +26,9 @@ mod range;
 mod uncommitted;
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use async_trait::async_trait;
@@ -173,7 +173,8 @@ impl Forge for LocalGit {
         // Files may have changed since it was resolved.
         self.check_allowed(target).await?;
         let git = Git::new(&self.options, Path::new(&target.repo));
-        Ok(Arc::new(LocalChange { git, target: target.clone(), top: OnceCell::new() }))
+        let (target, top) = (target.clone(), OnceCell::new());
+        Ok(Arc::new(LocalChange { git, target, top, sides: Mutex::default() }))
     }
 }
 
@@ -190,6 +191,18 @@ struct LocalChange {
     target: Target,
     /// What lies at the top of the base side.
     top: OnceCell<HashSet<String>>,
+    sides: Mutex<Sides>,
+}
+
+/// The sides of a small change: a start of git takes longer than reading all of them.
+#[derive(Default)]
+enum Sides {
+    #[default]
+    Apart,
+    /// To be read once one of them is asked for.
+    Together(Vec<String>),
+    /// By object id, read with this limit.
+    Read(u64, HashMap<String, Content>),
 }
 
 impl LocalChange {
@@ -202,6 +215,30 @@ impl LocalChange {
         };
         let top = self.top.get_or_try_init(|| names).await?;
         Ok(path.split('/').next().is_some_and(|first| top.contains(first)))
+    }
+
+    fn sides(&self) -> MutexGuard<'_, Sides> {
+        self.sides.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Contents of a small change, all of whose sides are read the first time. One that cannot be read keeps nobody from
+    /// asking for another.
+    async fn read_sides(&self, blobs: &[String], limit: u64) -> Option<Vec<Content>> {
+        let together = match &*self.sides() {
+            Sides::Together(all) if blobs.iter().all(|blob| all.contains(blob)) => all.clone(),
+            _ => Vec::new(),
+        };
+        if !together.is_empty() {
+            let read = batch::contents(&self.git, &together, limit).await;
+            let read = read.map(|read| together.into_iter().zip(read).collect());
+            *self.sides() = read.map_or(Sides::Apart, |read| Sides::Read(limit, read));
+        }
+        match &*self.sides() {
+            Sides::Read(with, read) if *with == limit => {
+                blobs.iter().map(|blob| read.get(blob).cloned()).collect()
+            }
+            _ => None,
+        }
     }
 
     /// What `ls-tree -z` lists of these paths on the base side.
@@ -218,10 +255,16 @@ impl Change for LocalChange {
     }
 
     async fn files(&self) -> base::Result<Vec<FileChange>> {
-        Ok(changes::changes(&self.git, &self.target).await?)
+        let files = changes::changes(&self.git, &self.target).await?;
+        let sides = changes::small_sides(&self.git, &files);
+        *self.sides() = sides.map_or(Sides::Apart, Sides::Together);
+        Ok(files)
     }
 
     async fn contents(&self, blobs: &[String], limit: u64) -> base::Result<Vec<Content>> {
+        if let Some(contents) = self.read_sides(blobs, limit).await {
+            return Ok(contents);
+        }
         Ok(batch::contents(&self.git, blobs, limit).await?)
     }
 

@@ -38,13 +38,13 @@ pub struct Analysed {
 }
 
 impl Analysed {
-    /// Where nothing else is analysed at the time, `alone`, it may use a second processor.
+    /// On two processors if a second one is free, `at_once`.
     pub(super) fn new(
         file: &FileChange,
         head: &Head,
         base: Option<Content>,
         (limits, rules): (&Limits, &Ruleset),
-        alone: bool,
+        at_once: bool,
     ) -> Self {
         let none = || Self {
             skipped: head.skipped.clone(),
@@ -58,7 +58,7 @@ impl Analysed {
         let of_one = || examine(rules, source);
         let of_both =
             |compared: bool| BothSides::new(file, base, source, compared.then_some(limits));
-        let (examined, sides) = if alone {
+        let (examined, sides) = if at_once {
             both(of_one, || of_both(true))
         } else {
             let examined = of_one();

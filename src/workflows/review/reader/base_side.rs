@@ -107,61 +107,18 @@ impl ChangeReader {
         Ok(moved.collect())
     }
 
-    /// The base sides of those files that something is compared with.
+    /// The base sides of those files that something is compared with: what has a grammar and lost a line, and whatever
+    /// lost one of its first lines.
     pub(super) async fn bases(&self, files: &[&FileChange]) -> Result<HashMap<String, Content>> {
-        let blobs = compared(files);
+        let wanted = |file: &&&FileChange| {
+            let first = file.removed().next();
+            first.is_some_and(|r| *r.start() <= 5 || Lang::of(&file.path, "").is_some())
+        };
+        let blobs: Vec<String> = files.iter().filter(wanted).map(|f| f.base.blob.clone()).collect();
         if blobs.is_empty() {
             return Ok(HashMap::new());
-        }
-        let read = lock(&self.bases).take().transpose()?;
-        let all = |read: &HashMap<_, _>| blobs.iter().all(|blob| read.contains_key(blob));
-        if let Some(read) = read.filter(all) {
-            return Ok(read);
         }
         let contents = self.contents(&blobs).await?;
         Ok(blobs.into_iter().zip(contents).collect())
     }
-
-    /// The head sides of `files`. Of a small change, the base sides are asked for in the same request; what came of it is
-    /// kept until they are compared.
-    pub(super) async fn head_contents(&self, files: &[&FileChange]) -> Result<Vec<Content>> {
-        let heads: Vec<String> = files.iter().map(|file| file.head.blob.clone()).collect();
-        let bytes: u64 = files.iter().map(|file| file.size.unwrap_or(0)).sum();
-        let bases = if bytes <= SMALL_BYTES { compared(files) } else { Vec::new() };
-        if bases.is_empty() {
-            return self.contents(&heads).await;
-        }
-        let mut contents = match self.contents(&[&heads[..], &bases].concat()).await {
-            Ok(contents) => contents,
-            Err(fault) => {
-                // If it is a base that cannot be had, only those hear of it who compare.
-                let contents = self.contents(&heads).await?;
-                *lock(&self.bases) = Some(Err(fault));
-                return Ok(contents);
-            }
-        };
-        let read = contents.split_off(heads.len());
-        let length = |content: &Content| match content {
-            Content::Text { text, .. } => text.len(),
-            _ => 0,
-        };
-        let bytes: usize = read.iter().map(length).sum();
-        if u64::try_from(bytes).is_ok_and(|bytes| bytes <= SMALL_BYTES) {
-            *lock(&self.bases) = Some(Ok(bases.into_iter().zip(read).collect()));
-        }
-        Ok(contents)
-    }
-}
-
-/// How many bytes either side of a small change has at most: a quarter of a mebibyte.
-const SMALL_BYTES: u64 = 256 * 1024;
-
-/// The base sides, by object id, that are read to compare: of what has a grammar and lost a line, and of whatever lost one
-/// of its first lines.
-fn compared(files: &[&FileChange]) -> Vec<String> {
-    let wanted = |file: &&&FileChange| {
-        let first = file.removed().next();
-        first.is_some_and(|r| *r.start() <= 5 || Lang::of(&file.path, "").is_some())
-    };
-    files.iter().filter(wanted).map(|file| file.base.blob.clone()).collect()
 }

@@ -122,9 +122,6 @@ pub struct ChangeReader {
     requests: Semaphore,
     rules: OnceCell<Arc<Ruleset>>,
     heads: Mutex<Heads>,
-    /// What came of asking for base sides along with the heads of a small change, until its files are analysed; by object
-    /// id.
-    bases: Mutex<Option<Result<HashMap<String, Content>>>>,
     /// Of the base side, by path.
     base_files: Mutex<HashMap<String, BaseFile>>,
     batches: Mutex<HashMap<u64, Batch>>,
@@ -150,7 +147,6 @@ impl ChangeReader {
             requests: Semaphore::new(MAX_REQUESTS),
             rules: OnceCell::new(),
             heads: Mutex::default(),
-            bases: Mutex::default(),
             base_files: Mutex::default(),
             batches: Mutex::default(),
             chunks: Mutex::default(),
@@ -285,7 +281,8 @@ impl ChangeReader {
         if files.is_empty() {
             return Ok(Vec::new());
         }
-        let contents = self.head_contents(files).await?;
+        let blobs: Vec<String> = files.iter().map(|f| f.head.blob.clone()).collect();
+        let contents = self.contents(&blobs).await?;
         let masked = files.iter().zip(contents).map(|(file, content)| async {
             let (file, limits) = ((*file).clone(), self.limits.clone());
             let head = self.compute(move || Head::new(&file, content, &limits)).await;
@@ -322,7 +319,11 @@ impl ChangeReader {
             let (file, limits, rules) = ((*file).clone(), self.limits.clone(), rules.clone());
             // Not taken out: two files may have been copies of each other.
             let base = bases.get(&file.base.blob).cloned();
-            let work = move || Analysed::new(&file, &head, base, (&limits, &rules), alone);
+            let processors = self.processors.clone();
+            let work = move || {
+                let second = if alone { processors.try_acquire().ok() } else { None };
+                Analysed::new(&file, &head, base, (&limits, &rules), second.is_some())
+            };
             let analysed = self.compute(work).await.unwrap_or_else(Analysed::crashed);
             self.counts.one_done(Work::Analysis);
             analysed
