@@ -223,3 +223,28 @@ async fn nothing_of_the_repository_is_executed_or_obeyed() {
     assert_eq!(change.base_file("nope", 100).await.unwrap(), None);
     assert!(!canary.exists());
 }
+
+/// Both sides of a small change are read the first time that one of them is asked for; one that cannot be read keeps nobody
+/// from the other.
+#[tokio::test]
+async fn the_sides_of_a_small_change_are_read_together() {
+    let repo = Repo::new();
+    repo.write("a.py", "x = 1\n").commit("base");
+    repo.write("a.py", "x = 2\n").commit("change");
+    let range = repo.resolve("HEAD~1..HEAD").await.unwrap();
+    let [known, broken] = [open(&range).await, open(&range).await];
+    let file = known.files().await.unwrap().remove(0);
+    broken.files().await.unwrap();
+    let (base, head) = ([file.base.blob], [file.head.blob]);
+    let text = |text: &str| [Content::Text { text: text.to_owned(), lossy: false }];
+    assert_eq!(known.contents(&head, 100).await.unwrap(), text("x = 2\n"));
+
+    let (folder, name) = base[0].split_at(2);
+    let object = repo.path().join(".git/objects").join(folder).join(name);
+    std::fs::remove_file(&object).unwrap();
+    std::fs::write(&object, "garbage").unwrap();
+    assert_eq!(known.contents(&base, 100).await.unwrap(), text("x = 1\n"));
+    assert_eq!(broken.contents(&head, 100).await.unwrap(), text("x = 2\n"));
+    let unread = broken.contents(&base, 100).await;
+    assert!(!matches!(&unread, Ok(read) if read[..] == text("x = 1\n")), "{unread:?}");
+}
