@@ -54,6 +54,9 @@ use crate::{
 /// Requests for texts that run at once: each may be a process, and a large change has hundreds of tasks.
 const MAX_REQUESTS: usize = 4;
 
+/// A text of more bytes is analysed on one processor: on two, more of its syntax trees would be held at once.
+const AT_ONCE_BYTES: u64 = 64 * 1024;
+
 /// The readers of recent changes, the latest last.
 type Recent = VecDeque<(Target, Arc<ChangeReader>)>;
 
@@ -314,14 +317,15 @@ impl ChangeReader {
         let rules = self.rules(own).await?;
         let heads = self.heads(files).await?;
         let bases = self.bases(files).await?;
-        let alone = files.len() == 1;
+        let small = |file: &&FileChange| file.size.is_some_and(|bytes| bytes <= AT_ONCE_BYTES);
+        let at_once = files.len() == 1 && files.iter().all(small);
         let work = files.iter().zip(heads).map(|(file, head)| async {
             let (file, limits, rules) = ((*file).clone(), self.limits.clone(), rules.clone());
             // Not taken out: two files may have been copies of each other.
             let base = bases.get(&file.base.blob).cloned();
             let processors = self.processors.clone();
             let work = move || {
-                let second = if alone { processors.try_acquire().ok() } else { None };
+                let second = if at_once { processors.try_acquire().ok() } else { None };
                 Analysed::new(&file, &head, base, (&limits, &rules), second.is_some())
             };
             let analysed = self.compute(work).await.unwrap_or_else(Analysed::crashed);
