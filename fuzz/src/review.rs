@@ -225,6 +225,7 @@ fn finding(line: u32, quote: &str) -> Finding {
         source: Source::Rule,
         flow: Vec::new(),
         begins: 0,
+        since: None,
     }
 }
 

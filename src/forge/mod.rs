@@ -35,6 +35,7 @@ mod target;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use jiff::civil::Date;
 
 pub use self::{
     change::{Content, Entry, EntryKind, FileChange, Status},
@@ -119,6 +120,14 @@ pub trait Change: Send + Sync + 'static {
     /// What a person calls it, in one line: `3 commits, branch main`. `None` when there is no more
     /// to say than its two commits.
     async fn description(&self) -> Result<Option<String>> {
+        Ok(None)
+    }
+
+    /// The day on which its head was committed; `None` when that is not known, or nothing is committed.
+    ///
+    /// # Errors
+    /// When the forge does not answer.
+    async fn day(&self) -> Result<Option<Date>> {
         Ok(None)
     }
 

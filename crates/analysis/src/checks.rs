@@ -118,6 +118,7 @@ impl At<'_> {
             source: Source::Check,
             flow: Vec::new(),
             begins: 0,
+            since: None,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::{collections::HashMap, fmt, str::FromStr};
 
+use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -194,6 +195,10 @@ pub struct Finding {
     /// analysis alone.
     #[serde(skip)]
     pub begins: u32,
+    /// The first day on which it holds (UTC), where it did not always: a version got updates until then. Known to the
+    /// analysis alone, which does not know the day of the change.
+    #[serde(skip)]
+    pub since: Option<Date>,
 }
 
 /// A place on the way of a value.

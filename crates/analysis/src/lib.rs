@@ -10,6 +10,7 @@
 //! | `finding.rs` | the finding, its words, its fingerprint |
 //! | `lines.rs` | sets of line numbers, and texts by line |
 //! | `language.rs` | which language a file is in |
+//! | `lifetimes.rs`, `lifetimes.tsv` | when versions and interfaces ended |
 //! | `functions.rs` | which lines make a function, and where it is named |
 //! | `rules.rs`, `rules/` | structural rules: one YAML file each, listed by `build.rs` |
 //! | `ruleset.rs` | rules compiled, the built-in and a repository's own |
@@ -38,6 +39,7 @@ pub mod flow;
 mod functions;
 pub mod globs;
 mod language;
+mod lifetimes;
 mod lines;
 mod meter;
 mod origin;

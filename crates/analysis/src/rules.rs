@@ -73,6 +73,9 @@ pub struct RuleFile {
     pub needs: Vec<String>,
     /// Whose business it is.
     pub category: Category,
+    /// The list in `lifetimes.tsv` one of whose names a match must contain. It holds from the day on which that one ended.
+    #[serde(default)]
+    pub ends: Option<String>,
     /// How much a match matters.
     pub severity: Severity,
     /// How sure a match is.
@@ -155,6 +158,7 @@ const KEYS: &[&str] = &[
     "files",
     "needs",
     "category",
+    "ends",
     "severity",
     "confidence",
     "tests",

@@ -17,6 +17,7 @@ use regex::Regex;
 
 use super::{
     Category, Confidence, Finding, Lang, Lines, RuleError, RuleFile, Severity, SourceText, globs,
+    lifetimes::Lifetimes,
     meter::both,
     page_scripts,
     parse::Unparsed,
@@ -36,6 +37,8 @@ pub(super) struct CompiledRule {
     pub(super) about_input: bool,
     /// Whether it is about values that are put into a statement or a command.
     pub(super) puts_in: bool,
+    /// What a match must contain one of, and when each ended.
+    pub(super) ends: Option<&'static Lifetimes>,
     /// The weakness it is an instance of.
     pub(super) cwe: Option<u32>,
     pub(super) title: String,
@@ -199,23 +202,14 @@ impl Ruleset {
     /// The findings of every rule on the touched lines of `source`; fingerprints not yet set. None
     /// when the text costs too much to parse.
     pub fn scan(&self, source: SourceText<'_>, lines: &Lines<'_>) -> Vec<Finding> {
-        self.try_scan(source, lines).unwrap_or_default()
+        self.find(source, lines).map(|found| found.findings).unwrap_or_default()
     }
 
-    /// As [`Ruleset::scan`].
+    /// As [`Ruleset::scan`], with whether bounds were met. Values are followed where the rules
+    /// are those built in.
     ///
     /// # Errors
     /// When the text costs too much to parse.
-    pub fn try_scan(
-        &self,
-        source: SourceText<'_>,
-        lines: &Lines<'_>,
-    ) -> Result<Vec<Finding>, Unparsed> {
-        self.find(source, lines).map(|found| found.findings)
-    }
-
-    /// As [`Ruleset::try_scan`], with whether bounds were met. Values are followed where the rules
-    /// are those built in.
     pub(super) fn find(
         &self,
         source: SourceText<'_>,
@@ -303,6 +297,7 @@ fn compile(file: &RuleFile, language: Lang) -> Result<Compiled, String> {
         tests: file.tests.unwrap_or(if softened { InTests::Soften } else { InTests::Report }),
         about_input: file.files.is_empty() && matches!(file.cwe, Some(22 | 78 | 89 | 400 | 502)),
         puts_in: file.files.is_empty() && matches!(file.cwe, Some(78 | 89)),
+        ends: file.ends.as_deref().map(Lifetimes::named).transpose()?,
         cwe: file.cwe,
         title: file.title.trim().to_owned(),
         body: format!("{}{cwe}\n\n{}", file.problem.trim(), file.advice.trim()),
@@ -386,7 +381,7 @@ mod tests {
                     it.confidence,
                     it.tests,
                     it.cwe,
-                    it.fix.clone(),
+                    [&it.ends, &it.fix].map(Option::clone),
                 )
             };
             assert_eq!(told(&read), told(&file), "{}", rule.file);

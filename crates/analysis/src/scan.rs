@@ -219,6 +219,10 @@ fn finding(
     let (about_first, about_last) = about(rule, found, (first, last));
     let (start_line, end_line) = source.touched.first_in(about_first, about_last)?;
     let whole = (start_line, end_line) == (first, last);
+    let ended = match rule.ends {
+        Some(list) => Some(list.first_in(&found.text())?),
+        None => None,
+    };
     Some(Finding {
         fingerprint: String::new(),
         agent: rule.category.into(),
@@ -230,12 +234,16 @@ fn finding(
         severity: rule.severity,
         confidence: rule.confidence,
         title: rule.title.clone(),
-        body: rule.body.clone(),
+        body: match ended {
+            Some((name, day)) => format!("`{name}` ended on {day}. {}", rule.body),
+            None => rule.body.clone(),
+        },
         suggestion: if whole { suggestion(rule, found, source, lines) } else { None },
         quote: quote(lines.get(start_line)?),
         source: Source::Rule,
         flow: Vec::new(),
         begins: if start_line > about_first { about_first } else { 0 },
+        since: ended.map(|(_, day)| day),
     })
 }
 

@@ -244,6 +244,7 @@ fn finding(secret: &Secret, path: &str, lines: &Lines<'_>) -> Option<Finding> {
         source: Source::Secret,
         flow: Vec::new(),
         begins: 0,
+        since: None,
     };
     if TOLD.iter().any(|word| text.contains(word)) {
         finding.soften();

@@ -32,6 +32,7 @@ use std::{
 };
 
 use async_trait::async_trait;
+use jiff::civil::Date;
 use tokio::sync::OnceCell;
 
 pub use self::{
@@ -252,6 +253,10 @@ impl LocalChange {
 impl Change for LocalChange {
     async fn description(&self) -> base::Result<Option<String>> {
         Ok(Some(range::description(&self.git, &self.target).await?))
+    }
+
+    async fn day(&self) -> base::Result<Option<Date>> {
+        Ok(range::day(&self.git, &self.target.head).await?)
     }
 
     async fn files(&self) -> base::Result<Vec<FileChange>> {

@@ -14,6 +14,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use jiff::{Timestamp, civil::Date, tz::TimeZone};
+
 use super::{
     KIND, batch,
     error::{GitError, Result},
@@ -108,6 +110,21 @@ pub(super) async fn description(git: &Git, target: &Target) -> Result<String> {
         text.push_str("; what is not committed is left out");
     }
     Ok(text)
+}
+
+/// The day of a commit, where its committer was. None of what is not committed, whose commit has no time.
+pub(super) async fn day(git: &Git, commit: &str) -> Result<Option<Date>> {
+    let raw = git.output(&["cat-file", "commit", commit]).await?;
+    let text = String::from_utf8_lossy(&raw);
+    let committer = text
+        .lines()
+        .take_while(|line| !line.is_empty())
+        .find_map(|line| line.strip_prefix("committer "));
+    // The last words: seconds since 1970, and how far the clock was from UTC.
+    let seconds = committer.and_then(|line| line.rsplit(' ').nth(1)?.parse().ok());
+    let time =
+        seconds.filter(|seconds| *seconds > 0).and_then(|it| Timestamp::from_second(it).ok());
+    Ok(time.map(|time| time.to_zoned(TimeZone::UTC).date()))
 }
 
 struct Finder {

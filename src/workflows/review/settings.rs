@@ -306,6 +306,7 @@ pub(super) fn diagnostic(
         source: Source::Verdict,
         flow: Vec::new(),
         begins: 0,
+        since: None,
     }
 }
 

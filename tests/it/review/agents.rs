@@ -96,6 +96,7 @@ fn moot(path: &str, line: u32, quote: &str) -> Finding {
         source: Source::Model,
         flow: Vec::new(),
         begins: 0,
+        since: None,
     }
 }
 

@@ -1,6 +1,12 @@
 //! The checks that need no grammar.
 
-use verdict::analysis::{LineSet, MaskedText, Ruleset, SourceText, analyse, checks};
+use verdict::{
+    analysis::{LineSet, MaskedText, Ruleset, SourceText, analyse, checks},
+    forge::Selection,
+    workflows::review::{Limits, report},
+};
+
+use super::support::{Repo, deps, found, resolve, review};
 
 fn rules(path: &str, text: &str) -> Vec<(String, u32)> {
     let (text, touched) = (&MaskedText::from(text), LineSet::all());
@@ -216,4 +222,27 @@ fn own_values_are_no_injection() {
     assert!(ruby("def f\n  User.where(\"name = '#{params[:name]}'\")\nend\n"));
     assert!(ruby("def f(name)\n  User.where(\"name = '#{name}'\")\nend\n"));
     assert!(!ruby("def f\n  now = Time.now\n  User.where(\"seen < '#{now}'\")\nend\n"));
+}
+
+/// What ended is told from the day on which it did, and surely a year later.
+#[tokio::test]
+async fn what_ends_is_told_once_it_has() {
+    let repo = Repo::new();
+    // Its commits are of 2024-01-02.
+    repo.write("a.Dockerfile", "FROM python:3.6\n").write("b.Dockerfile", "FROM python:3.7\n");
+    repo.write("c.Dockerfile", "FROM python:3.8\n").commit("images");
+    let of_2024 = repo.review("HEAD^!").await;
+    assert_eq!(found(&of_2024), ["df-base-end-of-life a.Dockerfile:1-1"]);
+    let body = &report::findings(&of_2024)[0].body;
+    assert!(body.starts_with("`python:3.6` ended on 2021-12-23. "), "{body}");
+    let all: Vec<_> = of_2024.agents.values().flat_map(|it| &it.findings).collect();
+    assert_eq!(
+        all.iter().map(|it| it.path.as_str()).collect::<Vec<_>>(),
+        ["a.Dockerfile", "b.Dockerfile"]
+    );
+
+    repo.write("d.Dockerfile", "FROM debian:10\n");
+    let now = resolve(&repo.path(), Selection::WorkTree).await.unwrap();
+    let now = review(&deps(Limits::default()), now).await;
+    assert_eq!(found(&now), ["df-base-end-of-life d.Dockerfile:1-1"]);
 }

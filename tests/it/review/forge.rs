@@ -248,3 +248,16 @@ async fn the_sides_of_a_small_change_are_read_together() {
     let unread = broken.contents(&base, 100).await;
     assert!(!matches!(&unread, Ok(read) if read[..] == text("x = 1\n")), "{unread:?}");
 }
+
+/// A change is of the day of its head; what is not committed has none.
+#[tokio::test]
+async fn a_change_has_the_day_of_its_head() {
+    let repo = Repo::new();
+    repo.write("a", "1\n").commit("one");
+    let committed = repo.resolve("HEAD^!").await.unwrap();
+    let day = open(&committed).await.day().await.unwrap();
+    assert_eq!(day.map(|day| day.to_string()).as_deref(), Some("2024-01-02"));
+    repo.write("a", "2\n");
+    let now = resolve(&repo.path(), Selection::WorkTree).await.unwrap();
+    assert_eq!(open(&now).await.day().await.unwrap(), None);
+}

@@ -31,6 +31,7 @@ fn finding(rule: &str, line: u32, quote: &str) -> Finding {
         source: Source::Model,
         flow: Vec::new(),
         begins: 0,
+        since: None,
     }];
     assign_fingerprints(&mut finding);
     let [finding] = finding;

@@ -195,6 +195,7 @@ fn finding(hit: &Hit, sure: u8, source: SourceText<'_>, lines: &Lines<'_>) -> Op
         source: Source::Flow,
         flow,
         begins: 0,
+        since: None,
     })
 }
 

@@ -80,6 +80,7 @@ impl Head<'_> {
             source: Source::Check,
             flow: Vec::new(),
             begins: 0,
+            since: None,
         }
     }
 }

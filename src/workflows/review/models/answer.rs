@@ -164,6 +164,7 @@ impl Anchored {
             source: Source::Model,
             flow: Vec::new(),
             begins: 0,
+            since: None,
         };
         if !self.is_near_change(unit) && self.severity < Severity::High {
             finding.soften();

@@ -7,7 +7,7 @@
 //!
 //! What it promises: a text that leaves here is masked; one batch of a change is analysed at a time,
 //! so memory does not grow with the change; the result depends on nothing but the change, its
-//! settings and the limits.
+//! settings, the limits and, where the change has no day of its own, today.
 //!
 //! | file | is |
 //! |---|---|
@@ -35,6 +35,7 @@ use std::{
 };
 
 use futures_util::future::join_all;
+use jiff::{Timestamp, ToSpan, civil::Date, tz::TimeZone};
 use tokio::sync::{OnceCell, Semaphore};
 
 pub use self::{
@@ -46,7 +47,7 @@ pub use self::{
 };
 use super::own_rules::{self, OwnRule};
 use crate::{
-    analysis::{MaskedText, References, Ruleset, while_wanted},
+    analysis::{Finding, MaskedText, References, Ruleset, while_wanted},
     base::{Fault, Result},
     forge::{Change, Content, FileChange, Forges, Target},
 };
@@ -131,6 +132,8 @@ pub struct ChangeReader {
     chunks: Mutex<HashMap<u64, Arc<OnceCell<()>>>>,
     counts: Counts,
     references: OnceCell<Arc<References>>,
+    /// Of the change, or of today where that is not known.
+    day: OnceCell<Date>,
 }
 
 /// Masked heads by path, and how many bytes their texts have.
@@ -155,6 +158,7 @@ impl ChangeReader {
             chunks: Mutex::default(),
             counts: Counts::default(),
             references: OnceCell::new(),
+            day: OnceCell::new(),
         }
     }
 
@@ -333,9 +337,31 @@ impl ChangeReader {
             analysed
         });
         let mut analysed = join_all(work).await;
+        self.weigh_recent(&mut analysed).await?;
         let mut kept = HashMap::new();
         analysed.iter_mut().for_each(|analysed| analysed.thin(&mut kept));
         Ok(analysed.into_iter().map(Arc::new).collect())
+    }
+
+    /// Drops what did not hold yet on the day of the change, and makes what has not held for long less sure: who is
+    /// told in the first months is mostly on the way.
+    async fn weigh_recent(&self, analysed: &mut [Analysed]) -> Result<()> {
+        let mut findings = analysed.iter().flat_map(|one| &one.findings);
+        if findings.all(|finding| finding.since.is_none()) {
+            return Ok(());
+        }
+        let day = || async {
+            let known = self.change.day().await?;
+            Ok::<_, Fault>(known.unwrap_or_else(|| Timestamp::now().to_zoned(TimeZone::UTC).date()))
+        };
+        let day = *self.day.get_or_try_init(day).await?;
+        let year_before = day.saturating_sub(1.year());
+        for one in analysed {
+            one.findings.retain(|finding| finding.since.is_none_or(|since| since <= day));
+            let recent = |it: &&mut Finding| it.since.is_some_and(|since| since > year_before);
+            one.findings.iter_mut().filter(recent).for_each(Finding::soften);
+        }
+        Ok(())
     }
 }
 

@@ -122,6 +122,7 @@ impl<'r> Reading<'r> {
             source: Source::Tool,
             flow: if secret { Vec::new() } else { self.flow(outcome) },
             begins: 0,
+            since: None,
         })
     }
 
