@@ -195,7 +195,7 @@ pub struct Finding {
     /// analysis alone.
     #[serde(skip)]
     pub begins: u32,
-    /// The first day on which it holds (UTC), where it did not always: a version got updates until then. Known to the
+    /// The first day on which to tell it (UTC), where it did not always hold: a version got updates before. Known to the
     /// analysis alone, which does not know the day of the change.
     #[serde(skip)]
     pub since: Option<Date>,

@@ -2,14 +2,20 @@
 
 use std::{collections::BTreeMap, sync::OnceLock};
 
-use jiff::civil::Date;
+use jiff::{ToSpan, civil::Date};
 
 /// Columns: the list, the name as it stands in a text, the first day without it.
 const LISTS: &str = include_str!("lifetimes.tsv");
 
+/// Nothing breaks on the day on which one of these ends, and moving on takes a while: told a year later.
+const PATIENT: [&str; 3] = ["images", "python", "ruby"];
+
 /// What ended when.
-#[derive(Debug, Default)]
-pub(super) struct Lifetimes(Vec<(&'static str, Date)>);
+#[derive(Debug)]
+pub(super) struct Lifetimes {
+    names: Vec<(&'static str, Date)>,
+    patient: bool,
+}
 
 impl Lifetimes {
     /// The list of this name.
@@ -23,21 +29,30 @@ impl Lifetimes {
         all.get(list).ok_or_else(|| format!("no list `{list}`; the lists are {}", known()))
     }
 
+    /// The day from which to tell what ended on this one.
+    pub(super) fn told_from(&self, ended: Date) -> Date {
+        if self.patient { ended.saturating_add(1.year()) } else { ended }
+    }
+
     /// What stands in `text` as a whole word and ended first, and when it did.
     pub(super) fn first_in(&self, text: &str) -> Option<(&'static str, Date)> {
-        let named = self.0.iter().filter(|(name, _)| has_word(text, name));
+        let named = self.names.iter().filter(|(name, _)| has_word(text, name));
         named.min_by_key(|(_, day)| day).copied()
     }
 }
 
 fn read() -> BTreeMap<&'static str, Lifetimes> {
-    let mut all: BTreeMap<_, Lifetimes> = BTreeMap::new();
+    let mut all = BTreeMap::new();
     for line in LISTS.lines() {
         // A test keeps every line in this form.
         if let [list, name, day] = line.split('\t').collect::<Vec<_>>()[..]
             && let Ok(day) = day.parse()
         {
-            all.entry(list).or_default().0.push((name, day));
+            let list: &mut Lifetimes = all.entry(list).or_insert_with(|| Lifetimes {
+                names: Vec::new(),
+                patient: PATIENT.contains(&list),
+            });
+            list.names.push((name, day));
         }
     }
     all
@@ -60,7 +75,7 @@ mod tests {
     fn every_line_is_read() {
         let lines = LISTS.lines().filter(|line| !line.starts_with('#'));
         let mut names: Vec<&str> = lines.map(|line| line.rsplit_once('\t').unwrap().0).collect();
-        let read: usize = read().values().map(|list| list.0.len()).sum();
+        let read: usize = read().values().map(|list| list.names.len()).sum();
         assert_eq!(read, names.len());
         names.sort_unstable();
         names.dedup();

@@ -243,7 +243,7 @@ fn finding(
         source: Source::Rule,
         flow: Vec::new(),
         begins: if start_line > about_first { about_first } else { 0 },
-        since: ended.map(|(_, day)| day),
+        since: ended.and_then(|(_, day)| Some(rule.ends?.told_from(day))),
     })
 }
 

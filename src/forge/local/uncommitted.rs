@@ -5,6 +5,8 @@
 //! Files of the work tree pass the filters that the user's git configuration names, as for
 //! `git status`: only a person at a terminal asks for this, no job can.
 
+use std::{io::ErrorKind, path::Path};
+
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::{
@@ -30,13 +32,22 @@ pub(super) async fn work_tree(git: &Git) -> Result<String> {
     let failed = |error| git.io(&["add"], &error);
     let folder = tempfile::tempdir().map_err(failed)?;
     let copy = folder.path().join("index");
-    match tokio::fs::copy(&index, &copy).await {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
+    match copy_of_same_age(&index, &copy).await {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(error)),
         _ => {}
     }
     let git = git.with_index(copy);
     git.output(&["add", "--all", "--", "."]).await?;
     one_line(&git, &["write-tree"]).await
+}
+
+/// Copies the index. Of files that are not older than the index git does not trust the times: a copy that is younger would hide
+/// what was edited in the second of the last commit.
+async fn copy_of_same_age(index: &Path, copy: &Path) -> std::io::Result<()> {
+    tokio::fs::copy(index, copy).await?;
+    let age = tokio::fs::metadata(index).await?.modified()?;
+    let copy = tokio::fs::OpenOptions::new().write(true).open(copy).await?;
+    copy.into_std().await.set_modified(age)
 }
 
 /// A commit of `tree`. Its author and time are fixed, so that the same content is the same commit.

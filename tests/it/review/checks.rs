@@ -1,5 +1,7 @@
 //! The checks that need no grammar.
 
+use std::collections::BTreeMap;
+
 use verdict::{
     analysis::{LineSet, MaskedText, Ruleset, SourceText, analyse, checks},
     forge::Selection,
@@ -224,25 +226,29 @@ fn own_values_are_no_injection() {
     assert!(!ruby("def f\n  now = Time.now\n  User.where(\"seen < '#{now}'\")\nend\n"));
 }
 
-/// What ended is told from the day on which it did, and surely a year later.
+/// What ended is told by the day of the change: a base image a year later, what cannot be used any more at once.
 #[tokio::test]
 async fn what_ends_is_told_once_it_has() {
     let repo = Repo::new();
     // Its commits are of 2024-01-02.
     repo.write("a.Dockerfile", "FROM python:3.6\n").write("b.Dockerfile", "FROM python:3.7\n");
-    repo.write("c.Dockerfile", "FROM python:3.8\n").commit("images");
+    repo.write("c.yml", "Type: AWS::Lambda::Function\nRuntime: nodejs14.x\n");
+    repo.write("d.yml", "Type: AWS::Lambda::Function\nRuntime: nodejs16.x\n").commit("versions");
     let of_2024 = repo.review("HEAD^!").await;
-    assert_eq!(found(&of_2024), ["df-base-end-of-life a.Dockerfile:1-1"]);
-    let body = &report::findings(&of_2024)[0].body;
-    assert!(body.starts_with("`python:3.6` ended on 2021-12-23. "), "{body}");
-    let all: Vec<_> = of_2024.agents.values().flat_map(|it| &it.findings).collect();
+    let ended = report::findings(&of_2024).into_iter().map(|finding| {
+        let (ended, _) = finding.body.split_once(" Holes").unwrap();
+        (finding.path.as_str(), ended)
+    });
     assert_eq!(
-        all.iter().map(|it| it.path.as_str()).collect::<Vec<_>>(),
-        ["a.Dockerfile", "b.Dockerfile"]
+        ended.collect::<BTreeMap<_, _>>(),
+        BTreeMap::from([
+            ("a.Dockerfile", "`python:3.6` ended on 2021-12-23."),
+            ("c.yml", "`nodejs14.x` ended on 2023-12-04."),
+        ])
     );
 
-    repo.write("d.Dockerfile", "FROM debian:10\n");
+    repo.write("e.Dockerfile", "FROM debian:10\n");
     let now = resolve(&repo.path(), Selection::WorkTree).await.unwrap();
     let now = review(&deps(Limits::default()), now).await;
-    assert_eq!(found(&now), ["df-base-end-of-life d.Dockerfile:1-1"]);
+    assert_eq!(found(&now), ["df-base-end-of-life e.Dockerfile:1-1"]);
 }

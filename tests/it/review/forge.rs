@@ -1,6 +1,10 @@
 //! Ranges and changes from local git: what people write, and repositories that are nasty.
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::Path,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use verdict::{
     base::{Fault, FaultKind},
@@ -257,7 +261,28 @@ async fn a_change_has_the_day_of_its_head() {
     let committed = repo.resolve("HEAD^!").await.unwrap();
     let day = open(&committed).await.day().await.unwrap();
     assert_eq!(day.map(|day| day.to_string()).as_deref(), Some("2024-01-02"));
-    repo.write("a", "2\n");
+    repo.write("b", "1\n");
     let now = resolve(&repo.path(), Selection::WorkTree).await.unwrap();
     assert_eq!(open(&now).await.day().await.unwrap(), None);
+}
+
+/// What was edited in the second of the last commit, and has its size, differs from it all the same.
+#[tokio::test]
+async fn an_edit_right_after_a_commit_is_seen() {
+    let repo = Repo::new();
+    let at = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
+    let dated = |path: &str| {
+        let file = std::fs::File::options().write(true).open(repo.path().join(path)).unwrap();
+        file.set_modified(at).unwrap();
+    };
+    // The other time that git knows of a file is that of this test.
+    repo.git(["config", "core.trustctime", "false"]);
+    repo.write("a", "1\n");
+    dated("a");
+    repo.commit("one");
+    repo.write("a", "2\n");
+    dated("a");
+    dated(".git/index");
+    let now = resolve(&repo.path(), Selection::WorkTree).await.unwrap();
+    assert_eq!(open(&now).await.files().await.unwrap().len(), 1);
 }

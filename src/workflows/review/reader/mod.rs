@@ -35,7 +35,7 @@ use std::{
 };
 
 use futures_util::future::join_all;
-use jiff::{Timestamp, ToSpan, civil::Date, tz::TimeZone};
+use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use tokio::sync::{OnceCell, Semaphore};
 
 pub use self::{
@@ -47,7 +47,7 @@ pub use self::{
 };
 use super::own_rules::{self, OwnRule};
 use crate::{
-    analysis::{Finding, MaskedText, References, Ruleset, while_wanted},
+    analysis::{MaskedText, References, Ruleset, while_wanted},
     base::{Fault, Result},
     forge::{Change, Content, FileChange, Forges, Target},
 };
@@ -337,15 +337,14 @@ impl ChangeReader {
             analysed
         });
         let mut analysed = join_all(work).await;
-        self.weigh_recent(&mut analysed).await?;
+        self.drop_early(&mut analysed).await?;
         let mut kept = HashMap::new();
         analysed.iter_mut().for_each(|analysed| analysed.thin(&mut kept));
         Ok(analysed.into_iter().map(Arc::new).collect())
     }
 
-    /// Drops what did not hold yet on the day of the change, and makes what has not held for long less sure: who is
-    /// told in the first months is mostly on the way.
-    async fn weigh_recent(&self, analysed: &mut [Analysed]) -> Result<()> {
+    /// Drops what is not to be told on the day of the change.
+    async fn drop_early(&self, analysed: &mut [Analysed]) -> Result<()> {
         let mut findings = analysed.iter().flat_map(|one| &one.findings);
         if findings.all(|finding| finding.since.is_none()) {
             return Ok(());
@@ -355,11 +354,8 @@ impl ChangeReader {
             Ok::<_, Fault>(known.unwrap_or_else(|| Timestamp::now().to_zoned(TimeZone::UTC).date()))
         };
         let day = *self.day.get_or_try_init(day).await?;
-        let year_before = day.saturating_sub(1.year());
         for one in analysed {
             one.findings.retain(|finding| finding.since.is_none_or(|since| since <= day));
-            let recent = |it: &&mut Finding| it.since.is_some_and(|since| since > year_before);
-            one.findings.iter_mut().filter(recent).for_each(Finding::soften);
         }
         Ok(())
     }
