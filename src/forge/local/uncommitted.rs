@@ -32,7 +32,7 @@ pub(super) async fn work_tree(git: &Git) -> Result<String> {
     let failed = |error| git.io(&["add"], &error);
     let folder = tempfile::tempdir().map_err(failed)?;
     let copy = folder.path().join("index");
-    match copy_of_same_age(&index, &copy).await {
+    match copy_of_same_age(Path::new(&index), &copy).await {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(error)),
         _ => {}
     }
