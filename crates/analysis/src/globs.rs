@@ -211,6 +211,11 @@ const PROSE: Paths = Paths::like(&[
     "**/CHANGELOG*",
 ]);
 
+const TEST_DATA: Paths = Paths::like(&[
+    "**/{testdata,test_data,test-data,fixtures,__fixtures__}/**",
+    "**/{test,tests,spec}/data/**",
+]);
+
 /// In lower case. `*` stands for folders, too.
 const SENSITIVE: Paths = Paths::like(&[
     "**/*{auth,login,signin,signup,passw,credential,session,token,secret}*",
@@ -276,6 +281,10 @@ question! {
 question! {
     /// Tests, examples and their data.
     is_test, TESTS
+}
+question! {
+    /// Read by tests, and run by nobody.
+    is_test_data, TEST_DATA
 }
 question! {
     /// Run by those who develop it, with values of their own.

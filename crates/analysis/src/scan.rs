@@ -56,6 +56,8 @@ pub(super) fn scan(
     let flows = flows && flow::reads(language);
     let mut findings = Vec::new();
     let test = globs::is_test(source.path);
+    let name = source.path.rsplit('/').next().unwrap_or_default();
+    let test_data = globs::is_test_data(source.path) && !name.contains("test");
     let tooling = globs::is_tooling(source.path);
     let (mut rules, mut by_kind) = (Vec::new(), HashMap::<u16, Vec<usize>>::new());
     if source.touched.is_empty() {
@@ -102,7 +104,8 @@ pub(super) fn scan(
                     continue;
                 }
                 // In a test what is meant there, in a tool what its own developers pass to it.
-                if test && rule.tests == InTests::Soften
+                if test_data
+                    || test && rule.tests == InTests::Soften
                     || tooling && rule.about_input
                     || rule.puts_in && origin::is_own(&found)
                     || decided(&finding, lines)

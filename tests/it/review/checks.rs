@@ -134,6 +134,23 @@ fn tests_are_judged_more_softly() {
     assert!(confidence("src/a.py") >= 50 && confidence("tests/a.py") < 50);
 }
 
+/// What only tests read may be of any kind: nobody runs it.
+#[test]
+fn data_of_tests_is_judged_more_softly() {
+    let touched = LineSet::all();
+    let confidence = |path| {
+        let text = &MaskedText::from("def f():\n    pass\n\ndef f():\n    return 1\n");
+        let found = analyse(&Ruleset::built_in(), SourceText { path, text, touched: &touched });
+        found.iter().find(|f| f.rule == "py-redefined-function").unwrap().confidence
+    };
+    for code in ["tests/a.py", "tests/data/test_a.py", "data/a.py"] {
+        assert_eq!(confidence(code), confidence("src/a.py"), "{code}");
+    }
+    for data in ["tests/data/cases/a.py", "pkg/testdata/a.py"] {
+        assert!(confidence(data) < confidence("src/a.py"), "{data}");
+    }
+}
+
 /// Of something that takes several lines a rule is about those on which its expression fits.
 #[test]
 fn a_finding_is_about_the_lines_that_it_speaks_of() {

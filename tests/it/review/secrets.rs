@@ -141,6 +141,7 @@ fn passwords_in_settings_are_found() {
         "existingSecret: gitlab-agent-token-7f9c\n",
         "label.newPassword=Kennwort&2\n",
         "STRIPE_PUBLISHABLE_KEY=pk_live_q8Zr1LmT5vXwY2nBc7Dk9FgH\n",
+        "apiKey: 'phc_q8Zr1LmT5vXwY2nBc7Dk9FgHj3KsPe6RtUaV4iOz0Nb',\n",
         "<password>${env.DEPLOY_TOKEN}</password>",
         "token: '0xc54fd6685dd957905b3960a6db299dee64a9c52f',",
     ] {

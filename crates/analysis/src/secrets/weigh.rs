@@ -77,7 +77,7 @@ pub(super) fn is_spent(token: &str) -> bool {
 
 /// Whether its format says that a value is made to be seen by everybody.
 pub(super) fn is_public(value: &str) -> bool {
-    ["pk_live_", "pk_test_", "pub_live_"].iter().any(|start| value.starts_with(start))
+    ["pk_live_", "pk_test_", "pub_live_", "phc_"].iter().any(|start| value.starts_with(start))
 }
 
 /// Whether a value is the key that every visitor of a page gets to be asked by reCAPTCHA; the secret one looks alike.
