@@ -123,7 +123,7 @@ pub trait Change: Send + Sync + 'static {
         Ok(None)
     }
 
-    /// The day on which its head was committed; `None` when that is not known, or nothing is committed.
+    /// The day on which its head was committed (UTC); `None` when that is not known, or nothing is committed.
     ///
     /// # Errors
     /// When the forge does not answer.

@@ -12,7 +12,7 @@ use super::{
     finding::quote,
     globs,
     language::{Lang, is_markup},
-    lines::is_comment,
+    lines::{has_word, is_comment},
 };
 
 const MIB: u64 = 1024 * 1024;
@@ -243,12 +243,5 @@ fn undone(at: &At<'_>) -> Option<Finding> {
     (!followed).then(|| {
         let title = format!("{word} without a reference");
         Finding { title, ..at.finding(&TODO_WITHOUT_REFERENCE) }
-    })
-}
-
-fn has_word(text: &str, word: &str) -> bool {
-    let edge = |c: Option<char>| !c.is_some_and(|c| c.is_alphanumeric() || c == '_');
-    text.match_indices(word).any(|(at, _)| {
-        edge(text[..at].chars().next_back()) && edge(text[at + word.len()..].chars().next())
     })
 }

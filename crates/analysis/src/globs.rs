@@ -216,6 +216,8 @@ const TEST_DATA: Paths = Paths::like(&[
     "**/{test,tests,spec}/data/**",
 ]);
 
+const NAMED_TESTS: Paths = Paths::like(&["**/test_*.*", "**/*{_test,_tests,.test,.spec,_spec}.*"]);
+
 /// In lower case. `*` stands for folders, too.
 const SENSITIVE: Paths = Paths::like(&[
     "**/*{auth,login,signin,signup,passw,credential,session,token,secret}*",
@@ -282,9 +284,11 @@ question! {
     /// Tests, examples and their data.
     is_test, TESTS
 }
-question! {
-    /// Read by tests, and run by nobody.
-    is_test_data, TEST_DATA
+/// Read by tests, and run by nobody: what lies among it and is named like a test is one.
+pub fn is_test_data(path: &str) -> bool {
+    static DATA: OnceLock<GlobSet> = OnceLock::new();
+    static NAMED: OnceLock<GlobSet> = OnceLock::new();
+    TEST_DATA.hold(path, &DATA) && !NAMED_TESTS.hold(path, &NAMED)
 }
 question! {
     /// Run by those who develop it, with values of their own.

@@ -4,18 +4,28 @@ use std::{collections::BTreeMap, sync::OnceLock};
 
 use jiff::{ToSpan, civil::Date};
 
+use super::lines::has_word;
+
 /// Columns: the list, the name as it stands in a text, the first day without it.
 const LISTS: &str = include_str!("lifetimes.tsv");
 
 /// Nothing breaks on the day on which one of these ends, and moving on takes a while: told a year later.
 const PATIENT: [&str; 3] = ["images", "python", "ruby"];
 
-/// What ended when.
-#[derive(Debug)]
-pub(super) struct Lifetimes {
-    names: Vec<(&'static str, Date)>,
-    patient: bool,
+/// Something that ended.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct End {
+    /// As it stands in a text.
+    pub(super) name: &'static str,
+    /// The first day without it.
+    pub(super) day: Date,
+    /// The first day on which to tell it.
+    pub(super) told_from: Date,
 }
+
+/// What ended when.
+#[derive(Debug, Default)]
+pub(super) struct Lifetimes(Vec<End>);
 
 impl Lifetimes {
     /// The list of this name.
@@ -29,41 +39,26 @@ impl Lifetimes {
         all.get(list).ok_or_else(|| format!("no list `{list}`; the lists are {}", known()))
     }
 
-    /// The day from which to tell what ended on this one.
-    pub(super) fn told_from(&self, ended: Date) -> Date {
-        if self.patient { ended.saturating_add(1.year()) } else { ended }
-    }
-
-    /// What stands in `text` as a whole word and ended first, and when it did.
-    pub(super) fn first_in(&self, text: &str) -> Option<(&'static str, Date)> {
-        let named = self.names.iter().filter(|(name, _)| has_word(text, name));
-        named.min_by_key(|(_, day)| day).copied()
+    /// What stands in `text` as a whole word and ended first.
+    pub(super) fn first_in(&self, text: &str) -> Option<End> {
+        let named = self.0.iter().filter(|end| has_word(text, end.name));
+        named.min_by_key(|end| end.day).copied()
     }
 }
 
 fn read() -> BTreeMap<&'static str, Lifetimes> {
-    let mut all = BTreeMap::new();
+    let mut all: BTreeMap<_, Lifetimes> = BTreeMap::new();
     for line in LISTS.lines() {
         // A test keeps every line in this form.
         if let [list, name, day] = line.split('\t').collect::<Vec<_>>()[..]
-            && let Ok(day) = day.parse()
+            && let Ok(day) = day.parse::<Date>()
         {
-            let list: &mut Lifetimes = all.entry(list).or_insert_with(|| Lifetimes {
-                names: Vec::new(),
-                patient: PATIENT.contains(&list),
-            });
-            list.names.push((name, day));
+            let patience = if PATIENT.contains(&list) { 1.year() } else { 0.years() };
+            let told_from = day.saturating_add(patience);
+            all.entry(list).or_default().0.push(End { name, day, told_from });
         }
     }
     all
-}
-
-fn has_word(text: &str, word: &str) -> bool {
-    let goes_on = |c: char| c.is_alphanumeric() || c == '_';
-    text.match_indices(word).any(|(at, _)| {
-        let (before, after) = (&text[..at], &text[at + word.len()..]);
-        !before.ends_with(goes_on) && !after.starts_with(goes_on)
-    })
 }
 
 #[cfg(test)]
@@ -75,7 +70,7 @@ mod tests {
     fn every_line_is_read() {
         let lines = LISTS.lines().filter(|line| !line.starts_with('#'));
         let mut names: Vec<&str> = lines.map(|line| line.rsplit_once('\t').unwrap().0).collect();
-        let read: usize = read().values().map(|list| list.names.len()).sum();
+        let read: usize = read().values().map(|list| list.0.len()).sum();
         assert_eq!(read, names.len());
         names.sort_unstable();
         names.dedup();
@@ -86,7 +81,7 @@ mod tests {
     #[test]
     fn names_are_whole_words() {
         let images = Lifetimes::named("images").unwrap();
-        let found = |text: &str| images.first_in(text).map(|(name, day)| (name, day.to_string()));
+        let found = |text: &str| images.first_in(text).map(|end| (end.name, end.day.to_string()));
         for (image, expected) in [
             ("debian:10.3-slim", Some(("debian:10", "2024-06-30"))),
             ("alpine:3.100", None),

@@ -115,6 +115,14 @@ impl<'a> Lines<'a> {
     }
 }
 
+/// Whether `word` stands in a text, and nothing that a name goes on with beside it.
+pub(super) fn has_word(text: &str, word: &str) -> bool {
+    let edge = |c: Option<char>| !c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    text.match_indices(word).any(|(at, _)| {
+        edge(text[..at].chars().next_back()) && edge(text[at + word.len()..].chars().next())
+    })
+}
+
 /// Whether a line looks like a comment of any language.
 pub(super) fn is_comment(line: &str) -> bool {
     let signs = ["#", "//", "/*", "*", ";", "--", "<!--", "\"\"\""];

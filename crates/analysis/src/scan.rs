@@ -56,8 +56,7 @@ pub(super) fn scan(
     let flows = flows && flow::reads(language);
     let mut findings = Vec::new();
     let test = globs::is_test(source.path);
-    let name = source.path.rsplit('/').next().unwrap_or_default();
-    let test_data = globs::is_test_data(source.path) && !name.contains("test");
+    let test_data = globs::is_test_data(source.path);
     let tooling = globs::is_tooling(source.path);
     let (mut rules, mut by_kind) = (Vec::new(), HashMap::<u16, Vec<usize>>::new());
     if source.touched.is_empty() {
@@ -222,7 +221,7 @@ fn finding(
     let (about_first, about_last) = about(rule, found, (first, last));
     let (start_line, end_line) = source.touched.first_in(about_first, about_last)?;
     let whole = (start_line, end_line) == (first, last);
-    let ended = match rule.ends {
+    let end = match rule.ends {
         Some(list) => Some(list.first_in(&found.text())?),
         None => None,
     };
@@ -237,8 +236,8 @@ fn finding(
         severity: rule.severity,
         confidence: rule.confidence,
         title: rule.title.clone(),
-        body: match ended {
-            Some((name, day)) => format!("`{name}` ended on {day}. {}", rule.body),
+        body: match end {
+            Some(end) => format!("`{}` ended on {}. {}", end.name, end.day, rule.body),
             None => rule.body.clone(),
         },
         suggestion: if whole { suggestion(rule, found, source, lines) } else { None },
@@ -246,7 +245,7 @@ fn finding(
         source: Source::Rule,
         flow: Vec::new(),
         begins: if start_line > about_first { about_first } else { 0 },
-        since: ended.and_then(|(_, day)| Some(rule.ends?.told_from(day))),
+        since: end.map(|end| end.told_from),
     })
 }
 

@@ -112,19 +112,22 @@ pub(super) async fn description(git: &Git, target: &Target) -> Result<String> {
     Ok(text)
 }
 
-/// The day of a commit, where its committer was. None of what is not committed, whose commit has no time.
+/// The day of a commit (UTC). None of what is not committed, whose commit has no time.
 pub(super) async fn day(git: &Git, commit: &str) -> Result<Option<Date>> {
-    let raw = git.output(&["cat-file", "commit", commit]).await?;
-    let text = String::from_utf8_lossy(&raw);
-    let committer = text
-        .lines()
-        .take_while(|line| !line.is_empty())
-        .find_map(|line| line.strip_prefix("committer "));
+    let committer = field(git, commit, "committer ").await?;
     // The last words: seconds since 1970, and how far the clock was from UTC.
-    let seconds = committer.and_then(|line| line.rsplit(' ').nth(1)?.parse().ok());
+    let seconds = committer.and_then(|it| it.rsplit(' ').nth(1)?.parse().ok());
     let time =
         seconds.filter(|seconds| *seconds > 0).and_then(|it| Timestamp::from_second(it).ok());
     Ok(time.map(|time| time.to_zoned(TimeZone::UTC).date()))
+}
+
+/// The first line of a commit's head that begins so, without it.
+async fn field(git: &Git, commit: &str, name: &str) -> Result<Option<String>> {
+    let raw = git.output(&["cat-file", "commit", commit]).await?;
+    let text = String::from_utf8_lossy(&raw);
+    let mut head = text.lines().take_while(|line| !line.is_empty());
+    Ok(head.find_map(|line| line.strip_prefix(name)).map(str::to_owned))
 }
 
 struct Finder {
@@ -227,9 +230,7 @@ impl Finder {
             return Ok(parent);
         }
         // A shallow clone hides parents that the commit itself still names.
-        let raw = self.git.output(&["cat-file", "commit", commit]).await?;
-        let named = raw.split(|b| *b == b'\n').take_while(|l| !l.is_empty());
-        if named.into_iter().any(|l| l.starts_with(b"parent ")) {
+        if field(&self.git, commit, "parent ").await?.is_some() {
             return Err(GitError::Shallow(format!("the parent of {commit} is not here")));
         }
         Ok(self.empty_tree(commit))

@@ -135,3 +135,25 @@ fn a_broken_rule_says_what_is_wrong() {
     let error = Ruleset::parse(&[("bad.yml", &text)]).err().unwrap().to_string();
     assert!(error.contains("bad.yml") && error.contains("no_such_"), "{error}");
 }
+
+/// A repository's own rule may name a list of what ended, if there is one.
+#[test]
+fn an_own_rule_tells_what_ended() {
+    let rule = |list: &str| {
+        format!(
+            "id: old-image\nlanguages: [Python]\ncategory: logic\nends: {list}\nseverity: low\nconfidence: 0.9\n\
+             title: t\nproblem: p\nadvice: a\nrule: {{ kind: string }}\n"
+        )
+    };
+    let set = Ruleset::parse(&[("old-image.yml", &rule("images"))]).unwrap();
+    let text = &MaskedText::from("run('node:12')\nrun('node:latest')\n");
+    let touched = &LineSet::all();
+    let found = set.scan(SourceText { path: "a.py", text, touched }, &Lines::new(text));
+    let said: Vec<_> = found.iter().map(|it| (it.start_line, it.body.as_str())).collect();
+    assert_eq!(said, [(1, "`node:12` ended on 2022-04-30. p\n\na")]);
+    let wrong = Ruleset::parse(&[("old-image.yml", &rule("nothing"))]).err().unwrap();
+    assert!(
+        wrong.to_string().contains("no list `nothing`; the lists are functions, images"),
+        "{wrong}"
+    );
+}
