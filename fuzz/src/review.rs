@@ -226,6 +226,7 @@ fn finding(line: u32, quote: &str) -> Finding {
         flow: Vec::new(),
         begins: 0,
         since: None,
+        strangers: None,
     }
 }
 

@@ -131,6 +131,15 @@ pub trait Change: Send + Sync + 'static {
         Ok(None)
     }
 
+    /// Who owns its repository, as addresses and names of images say it: `acme` of `github.com/acme/tool`. `None` when
+    /// that is not known.
+    ///
+    /// # Errors
+    /// When the forge does not answer.
+    async fn owner(&self) -> Result<Option<String>> {
+        Ok(None)
+    }
+
     /// Every changed path, in the order of paths.
     async fn files(&self) -> Result<Vec<FileChange>>;
 

@@ -119,6 +119,7 @@ impl At<'_> {
             flow: Vec::new(),
             begins: 0,
             since: None,
+            strangers: None,
         }
     }
 }

@@ -199,6 +199,10 @@ pub struct Finding {
     /// analysis alone, which does not know the day of the change.
     #[serde(skip)]
     pub since: Option<Date>,
+    /// What it is about, where that is only worth telling of what strangers own. Known to the analysis alone, which does not know
+    /// who owns the repository.
+    #[serde(skip)]
+    pub strangers: Option<String>,
 }
 
 /// A place on the way of a value.

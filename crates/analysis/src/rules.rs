@@ -76,6 +76,9 @@ pub struct RuleFile {
     /// The list in `lifetimes.tsv` one of whose names a match must contain. It holds from the day on which that one ended.
     #[serde(default)]
     pub ends: Option<String>,
+    /// Whether a match that names the owner of the repository (`acme/tool` in a repository of acme's) is let pass.
+    #[serde(default)]
+    pub strangers: bool,
     /// How much a match matters.
     pub severity: Severity,
     /// How sure a match is.
@@ -159,6 +162,7 @@ const KEYS: &[&str] = &[
     "needs",
     "category",
     "ends",
+    "strangers",
     "severity",
     "confidence",
     "tests",

@@ -39,6 +39,7 @@ pub(super) struct CompiledRule {
     pub(super) puts_in: bool,
     /// What a match must contain one of, and when each ended.
     pub(super) ends: Option<&'static Lifetimes>,
+    pub(super) strangers: bool,
     /// The weakness it is an instance of.
     pub(super) cwe: Option<u32>,
     pub(super) title: String,
@@ -298,6 +299,7 @@ fn compile(file: &RuleFile, language: Lang) -> Result<Compiled, String> {
         about_input: file.files.is_empty() && matches!(file.cwe, Some(22 | 78 | 89 | 400 | 502)),
         puts_in: file.files.is_empty() && matches!(file.cwe, Some(78 | 89)),
         ends: file.ends.as_deref().map(Lifetimes::named).transpose()?,
+        strangers: file.strangers,
         cwe: file.cwe,
         title: file.title.trim().to_owned(),
         body: format!("{}{cwe}\n\n{}", file.problem.trim(), file.advice.trim()),
@@ -380,7 +382,7 @@ mod tests {
                     it.severity,
                     it.confidence,
                     it.tests,
-                    it.cwe,
+                    (it.cwe, it.strangers),
                     [&it.ends, &it.fix].map(Option::clone),
                 )
             };

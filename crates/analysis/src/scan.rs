@@ -246,6 +246,7 @@ fn finding(
         flow: Vec::new(),
         begins: if start_line > about_first { about_first } else { 0 },
         since: end.map(|end| end.told_from),
+        strangers: rule.strangers.then(|| found.text().into_owned()),
     })
 }
 

@@ -245,6 +245,7 @@ fn finding(secret: &Secret, path: &str, lines: &Lines<'_>) -> Option<Finding> {
         flow: Vec::new(),
         begins: 0,
         since: None,
+        strangers: None,
     };
     if TOLD.iter().any(|word| text.contains(word)) {
         finding.soften();

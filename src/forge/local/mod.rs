@@ -259,6 +259,10 @@ impl Change for LocalChange {
         Ok(range::day(&self.git, &self.target.head).await?)
     }
 
+    async fn owner(&self) -> base::Result<Option<String>> {
+        Ok(range::owner(&self.git).await?)
+    }
+
     async fn files(&self) -> base::Result<Vec<FileChange>> {
         let files = changes::changes(&self.git, &self.target).await?;
         let sides = changes::small_sides(&self.git, &files);

@@ -122,6 +122,15 @@ pub(super) async fn day(git: &Git, commit: &str) -> Result<Option<Date>> {
     Ok(time.map(|time| time.to_zoned(TimeZone::UTC).date()))
 }
 
+/// The last folder but one of the address that the repository came from; `None` of one that came from this machine.
+pub(super) async fn owner(git: &Git) -> Result<Option<String>> {
+    let address = git.ask(&["config", "--get", "remote.origin.url"]).await?;
+    let remote =
+        address.filter(|address| !address.starts_with(['/', '.']) && !address.starts_with("file:"));
+    let owner = remote.as_deref().and_then(|address| address.rsplit(['/', ':']).nth(1));
+    Ok(owner.filter(|owner| !owner.is_empty()).map(str::to_owned))
+}
+
 /// The first line of a commit's head that begins so, without it.
 async fn field(git: &Git, commit: &str, name: &str) -> Result<Option<String>> {
     let raw = git.output(&["cat-file", "commit", commit]).await?;

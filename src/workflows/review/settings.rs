@@ -307,6 +307,7 @@ pub(super) fn diagnostic(
         flow: Vec::new(),
         begins: 0,
         since: None,
+        strangers: None,
     }
 }
 

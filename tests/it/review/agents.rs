@@ -97,6 +97,7 @@ fn moot(path: &str, line: u32, quote: &str) -> Finding {
         flow: Vec::new(),
         begins: 0,
         since: None,
+        strangers: None,
     }
 }
 

@@ -269,3 +269,16 @@ async fn what_ends_is_told_once_it_has() {
     let now = review(&deps(Limits::default()), now).await;
     assert_eq!(found(&now), ["df-base-end-of-life e.Dockerfile:1-1"]);
 }
+
+/// What is not worth telling of the repository's own owner is told of strangers.
+#[tokio::test]
+async fn what_the_owner_has_elsewhere_is_no_strangers() {
+    let repo = Repo::new();
+    repo.write("a.Dockerfile", "FROM acme/base\n")
+        .write("b.Dockerfile", "FROM others/base\n")
+        .commit("images");
+    let both = ["df-base-latest a.Dockerfile:1-1", "df-base-latest b.Dockerfile:1-1"];
+    assert_eq!(found(&repo.review("HEAD^!").await), both);
+    repo.git(["config", "remote.origin.url", "git@example.org:Acme/tool.git"]);
+    assert_eq!(found(&repo.review("HEAD^!").await), both[1..]);
+}

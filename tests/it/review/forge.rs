@@ -266,6 +266,25 @@ async fn a_change_has_the_day_of_its_head() {
     assert_eq!(open(&now).await.day().await.unwrap(), None);
 }
 
+/// Who owns a repository is told by the address that it came from.
+#[tokio::test]
+async fn a_change_has_the_owner_of_its_repository() {
+    let repo = Repo::new();
+    repo.write("a", "1\n").commit("one");
+    let target = repo.resolve("HEAD^!").await.unwrap();
+    assert_eq!(open(&target).await.owner().await.unwrap(), None);
+    let addresses = [
+        ("https://example.org/acme/tool.git", Some("acme")),
+        ("git@example.org:acme/tool", Some("acme")),
+        ("https://example.org/group/acme/tool", Some("acme")),
+        ("/srv/acme/tool", None),
+    ];
+    for (address, owner) in addresses {
+        repo.git(["config", "remote.origin.url", address]);
+        assert_eq!(open(&target).await.owner().await.unwrap().as_deref(), owner, "{address}");
+    }
+}
+
 /// What was edited in the second of the last commit, and has its size, differs from it all the same.
 #[tokio::test]
 async fn an_edit_right_after_a_commit_is_seen() {

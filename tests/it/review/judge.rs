@@ -32,6 +32,7 @@ fn finding(rule: &str, line: u32, quote: &str) -> Finding {
         flow: Vec::new(),
         begins: 0,
         since: None,
+        strangers: None,
     }];
     assign_fingerprints(&mut finding);
     let [finding] = finding;

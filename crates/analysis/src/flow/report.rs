@@ -196,6 +196,7 @@ fn finding(hit: &Hit, sure: u8, source: SourceText<'_>, lines: &Lines<'_>) -> Op
         flow,
         begins: 0,
         since: None,
+        strangers: None,
     })
 }
 

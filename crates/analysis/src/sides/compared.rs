@@ -81,6 +81,7 @@ impl Head<'_> {
             flow: Vec::new(),
             begins: 0,
             since: None,
+            strangers: None,
         }
     }
 }

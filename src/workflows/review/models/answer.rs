@@ -165,6 +165,7 @@ impl Anchored {
             flow: Vec::new(),
             begins: 0,
             since: None,
+            strangers: None,
         };
         if !self.is_near_change(unit) && self.severity < Severity::High {
             finding.soften();

@@ -11,6 +11,7 @@
 //!
 //! | file | is |
 //! |---|---|
+//! | `about.rs` | what of the change decides about findings |
 //! | `head.rs` | the head side of one file, masked |
 //! | `base_side.rs` | the base side |
 //! | `count.rs` | how many files are done, for whoever watches |
@@ -18,6 +19,7 @@
 //! | `limits.rs` | how much is read, and how much of it at once |
 //! | `known.rs` | findings that were there before the change, made less sure |
 
+mod about;
 mod analysis;
 mod base_side;
 mod count;
@@ -35,9 +37,9 @@ use std::{
 };
 
 use futures_util::future::join_all;
-use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use tokio::sync::{OnceCell, Semaphore};
 
+use self::about::About;
 pub use self::{
     analysis::{Analysed, keep_first},
     count::{Count, Counts, Work},
@@ -132,8 +134,7 @@ pub struct ChangeReader {
     chunks: Mutex<HashMap<u64, Arc<OnceCell<()>>>>,
     counts: Counts,
     references: OnceCell<Arc<References>>,
-    /// Of the change, or of today where that is not known.
-    day: OnceCell<Date>,
+    about: About,
 }
 
 /// Masked heads by path, and how many bytes their texts have.
@@ -158,7 +159,7 @@ impl ChangeReader {
             chunks: Mutex::default(),
             counts: Counts::default(),
             references: OnceCell::new(),
-            day: OnceCell::new(),
+            about: About::default(),
         }
     }
 
@@ -337,27 +338,10 @@ impl ChangeReader {
             analysed
         });
         let mut analysed = join_all(work).await;
-        self.drop_early(&mut analysed).await?;
+        self.about.judge(&*self.change, &mut analysed).await?;
         let mut kept = HashMap::new();
         analysed.iter_mut().for_each(|analysed| analysed.thin(&mut kept));
         Ok(analysed.into_iter().map(Arc::new).collect())
-    }
-
-    /// Drops what is not to be told on the day of the change.
-    async fn drop_early(&self, analysed: &mut [Analysed]) -> Result<()> {
-        let mut findings = analysed.iter().flat_map(|one| &one.findings);
-        if findings.all(|finding| finding.since.is_none()) {
-            return Ok(());
-        }
-        let day = || async {
-            let known = self.change.day().await?;
-            Ok::<_, Fault>(known.unwrap_or_else(|| Timestamp::now().to_zoned(TimeZone::UTC).date()))
-        };
-        let day = *self.day.get_or_try_init(day).await?;
-        for one in analysed {
-            one.findings.retain(|finding| finding.since.is_none_or(|since| since <= day));
-        }
-        Ok(())
     }
 }
 

@@ -123,6 +123,7 @@ impl<'r> Reading<'r> {
             flow: if secret { Vec::new() } else { self.flow(outcome) },
             begins: 0,
             since: None,
+            strangers: None,
         })
     }
 
