@@ -126,14 +126,20 @@ pub fn mask(text: String) -> Masked {
     Masked { text: MaskedText(String::from_utf8_lossy(&bytes).into()), secrets }
 }
 
-/// The secrets of `text`, as they stand there.
+/// The secrets of `text`.
 pub fn values(text: &str) -> HashSet<String> {
-    find(text).iter().filter_map(|it| text.get(it.range.clone())).map(str::to_owned).collect()
+    find(text).iter().filter_map(|it| text.get(it.range.clone())).map(unfolded).collect()
+}
+
+/// A secret without line ends and indentation: a key of several lines may be folded or quoted otherwise.
+fn unfolded(secret: &str) -> String {
+    secret.replace("\\n", "").split_whitespace().collect()
 }
 
 /// The lines of `text` on which a secret begins that is one of `known`.
 pub fn known_lines(text: &str, known: &HashSet<String>) -> LineSet {
-    let is_known = |it: &&Secret| text.get(it.range.clone()).is_some_and(|it| known.contains(it));
+    let value = |it: &&Secret| text.get(it.range.clone()).map(unfolded);
+    let is_known = |it: &&Secret| value(it).is_some_and(|it| known.contains(&it));
     let (lines, found) = (Lines::new(text), find(text));
     let known = found.iter().filter(is_known).map(|secret| lines.at(secret.range.start));
     known.map(|line| line..=line).collect()

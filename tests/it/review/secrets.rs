@@ -6,7 +6,7 @@ use verdict::{
     workflows::review::report::{ReportContext, json, text},
 };
 
-use super::support::Repo;
+use super::support::{Repo, found};
 
 /// Made up, and put together here so that no scanner takes this file for a leak.
 fn samples() -> Vec<(&'static str, String)> {
@@ -293,4 +293,15 @@ async fn no_secret_is_stored_or_shown() {
     assert!(found.contains(&"secret-gitlab-token a.py:2-2".into()), "{found:?}");
     assert!(found.contains(&"py-requests-no-verify a.py:2-2".into()), "{found:?}");
     assert_eq!(state.judgement.unwrap().verdict.word(), "changes_requested");
+}
+
+/// A key that the change only folds and indents otherwise is no news.
+#[tokio::test]
+async fn a_key_that_is_folded_otherwise_is_known() {
+    let (_, key) = samples().remove(0);
+    let repo = Repo::new();
+    repo.write("a.yml", &format!("key: \"{}\"\n", key.replace('\n', " "))).commit("one");
+    assert_eq!(found(&repo.review("HEAD^!").await), ["secret-private-key a.yml:1-1"]);
+    repo.write("a.yml", &format!("key: |\n  {}\n", key.replace('\n', "\n  "))).commit("two");
+    assert_eq!(found(&repo.review("HEAD^!").await), [""; 0]);
 }

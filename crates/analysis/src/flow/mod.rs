@@ -12,7 +12,7 @@
 //! | `value.rs`, `env.rs`, `fold.rs` | values, variables, constants |
 //! | `run.rs`, `branch.rs`, `eval.rs`, `assign.rs`, `call.rs`, `built_in.rs` | statements, expressions, calls |
 //! | `summary.rs`, `parameter.rs` | functions, and what calling them does; what their parameters are |
-//! | `guard.rs`, `lookups.rs`, `clean.rs`, `shape.rs`, `shell.rs` | conditions that check a value, and queries that do; what makes it harmless; places where it does no harm; what a shell runs |
+//! | `guard.rs`, `lookups.rs`, `clean.rs`, `source.rs`, `shape.rs`, `shell.rs` | conditions that check a value, and queries that do; what makes it harmless; what its source says of it; places where it does no harm; what a shell runs |
 //! | `names.rs` | which names a file defines |
 //! | `report.rs` | flows into findings |
 
@@ -39,6 +39,7 @@ mod report;
 mod run;
 mod shape;
 mod shell;
+mod source;
 mod summary;
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,6 @@
 //! host of an address, or a name of a column, is not what a value in quotes is.
 
 use super::{
-    clean::bit,
     model::{Harm, Model, Reach, Sink, harms},
     run::{Hit, Run},
     shell,
@@ -106,6 +105,9 @@ impl<'t> Run<'_, 't> {
         if harm.id == "open-redirect" && self.is_path_of_host(taint.origin, value) {
             return false;
         }
+        if harm.id == "nosql-injection" && self.is_part_of_route(taint.origin, value) {
+            return false;
+        }
         if harm.id != "sql-injection" {
             return does_harm(&harm.id, value, taint, reach)
                 || harm.id == "cross-site-scripting"
@@ -127,23 +129,6 @@ impl<'t> Run<'_, 't> {
             // Of a value alone only the place says that it is SQL.
             None => reach == Reach::Request && !taint.vague && (sink.fragment || self.speaks_sql()),
         }
-    }
-
-    /// Whether a value is the path of a request, which begins with a slash, behind a scheme and a host.
-    fn is_path_of_host(&self, origin: Origin, value: &Value) -> bool {
-        let Origin::Source(at) = origin else { return false };
-        let label = self.sources.get(at).map_or("", |s| s.label.as_str());
-        let before = value.known_text().and_then(|text| text.split(TAINTED).next());
-        let host = before.and_then(|before| before.split_once("://")).map(|(_, host)| host);
-        let own = value.taints().first().is_some_and(|t| t.clean & bit("open-redirect") != 0);
-        const PATHS: &str =
-            ".path .originalUrl .fullpath REQUEST_URI REQUEST_PATH .url .URL .RequestURI";
-        // `${url.pathname}?${…}`
-        let query =
-            |text: &str| text.split(TAINTED).nth(1).is_some_and(|rest| rest.starts_with('?'));
-        own && before == Some("") && value.known_text().is_some_and(query)
-            || host.is_some_and(|host| own || !host.is_empty())
-                && PATHS.split(' ').any(|end| label.contains(end))
     }
 
     /// Whether the file has to do with SQL at all.
@@ -192,66 +177,6 @@ impl<'t> Run<'_, 't> {
             }
             let found = hit(harm, taint, (line, line), "an SQL statement");
             self.hit(Hit { text_only: true, ..found });
-        }
-    }
-
-    /// Whether a source is one of a browser's, which asks servers with its user's rights anyway.
-    fn is_in_browser(&self, origin: Origin) -> bool {
-        let Origin::Source(at) = origin else { return false };
-        let label = self.sources.get(at).map_or("", |s| s.label.as_str());
-        // A component that says so runs in the browser alone.
-        let page = self.text.starts_with("'use client'") || self.text.starts_with("\"use client\"");
-        page || ["location.", "document.", "window."].iter().any(|start| label.starts_with(start))
-    }
-
-    /// Whether a parameter is a list of arguments, by its type: no shell reads them.
-    fn is_list(&self, origin: Origin) -> bool {
-        let Origin::Param(at, number) = origin else { return false };
-        let param = self.unit.functions.get(at).and_then(|f| f.params.get(number));
-        let ty = param.and_then(|p| p.ty).unwrap_or_default().to_ascii_lowercase();
-        ty.starts_with("list") || ty.starts_with("array") || ty.contains("[]") || ty.contains("...")
-    }
-
-    /// Whether a parameter is, by its name, a part of SQL that the caller wrote.
-    fn is_own_sql(&self, origin: Origin) -> bool {
-        const WORDS: &[&str] = &[
-            "table",
-            "tbl",
-            "column",
-            "placeholder",
-            "schema",
-            "clause",
-            "field",
-            "where",
-            "prefix",
-            "sql",
-            "condition",
-            "marks",
-            "order",
-            "index",
-            "suffix",
-            "database",
-            "dbname",
-        ];
-        let name = match origin {
-            Origin::Param(at, number) => {
-                let param = self.unit.functions.get(at).and_then(|f| f.params.get(number));
-                param.and_then(|p| p.target.name()).unwrap_or_default()
-            }
-            Origin::Source(at) => match self.sources.get(at) {
-                Some(source) if source.reach == Reach::Parameter => source.label.as_str(),
-                _ => return false,
-            },
-        };
-        let name = name.to_ascii_lowercase();
-        WORDS.iter().any(|word| name.contains(word))
-    }
-
-    /// How far somebody else decides what comes from there.
-    pub(super) fn reach(&self, origin: Origin) -> Reach {
-        match origin {
-            Origin::Param(..) => Reach::Parameter,
-            Origin::Source(at) => self.sources.get(at).map_or(Reach::Local, |s| s.reach),
         }
     }
 

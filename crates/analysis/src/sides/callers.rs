@@ -46,7 +46,8 @@ fn in_file(compared: &Compared<'_>, function: FunctionPair<'_>) -> Vec<Finding> 
             .is_called(syntax, call)
             .then(|| Passed::of(syntax.of(&call.arguments)))
             .flatten();
-        passed.is_some_and(|p| is_broken(compared.language, &before, &now, &p))
+        let edited = syntax.is_touched(&call.all, compared.pair.added);
+        passed.is_some_and(|p| is_broken(compared.language, &before, &now, (&p, edited)))
     };
     let head = Head { path: compared.pair.path, lines: &syntax.lines, added: compared.pair.added };
     let body = message(compared, function, function.head.name(), "");

@@ -36,9 +36,8 @@ impl Compared<'_> {
     }
 
     fn touches(&self, function: FunctionPair<'_>) -> bool {
-        let in_set = |set: &LineSet, (first, last)| set.first_in(first, last).is_some();
-        in_set(self.pair.removed, self.base.line_span(&function.base.all))
-            || in_set(self.pair.added, self.head.line_span(&function.head.all))
+        self.base.is_touched(&function.base.all, self.pair.removed)
+            || self.head.is_touched(&function.head.all, self.pair.added)
     }
 }
 

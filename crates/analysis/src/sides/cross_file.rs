@@ -224,7 +224,8 @@ impl Caller<'_> {
         let refers = |c: &&&ChangedSignature| self.refers_to(call, &callee, c);
         let (changed, rivals) = near.iter().find_map(|c| Some((*c, refers(&c)?)))?;
         let passed = Passed::of(self.syntax.of(&call.arguments))?;
-        if !is_broken(changed.language, &changed.before, &changed.now, &passed) {
+        let edited = self.syntax.is_touched(&call.all, self.added);
+        if !is_broken(changed.language, &changed.before, &changed.now, (&passed, edited)) {
             return None;
         }
         let line = self.syntax.line_span(&call.callee).1;

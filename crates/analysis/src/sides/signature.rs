@@ -96,26 +96,26 @@ fn parameter<'t>(part: &[Token<'t>], python: bool) -> Option<&'t str> {
     name.map(|t| t.text)
 }
 
-/// Whether the call fitted before and does not now.
+/// Whether the call fitted before and does not now; `edited` says whether the change wrote it.
 pub(super) fn is_broken(
     language: Lang,
     before: &Signature,
     now: &Signature,
-    passed: &Passed<'_>,
+    (passed, edited): (&Passed<'_>, bool),
 ) -> bool {
     if language != Lang::Known(S::JavaScript) {
         let php = language == Lang::Known(S::Php);
         return before.takes(passed, php) && !now.takes(passed, php);
     }
     // JavaScript accepts missing and surplus arguments: a call is certainly wrong only where an
-    // argument ends up at another parameter.
+    // argument ends up at another parameter. Whoever edited the call as well knew how many there are.
     let whole = !before.more && !now.more && passed.positions == before.positions.len();
     let shifted = before.positions.iter().zip(&now.positions).any(|(a, b)| a.0 != b.0);
     let renamed = before.positions.len() == now.positions.len();
     let kept =
         before.positions.iter().filter(|(n, _)| now.positions.iter().any(|(m, _)| m == n)).count();
     let others = before.positions.len().min(now.positions.len());
-    whole && shifted && !renamed && kept == others && passed.positions > 1
+    !edited && whole && shifted && !renamed && kept == others && passed.positions > 1
 }
 
 impl<'t> Passed<'t> {

@@ -8,7 +8,7 @@ use std::{collections::HashMap, ops::Range, rc::Rc};
 
 use super::shape;
 use crate::{
-    Lang, Lines,
+    Lang, LineSet, Lines,
     parse::{Tree, parse},
 };
 
@@ -140,6 +140,12 @@ impl<'t> Syntax<'t> {
     pub(super) fn line_span(&self, span: &Range<usize>) -> (u32, u32) {
         let tokens = self.of(span);
         (tokens.first().map_or(0, |t| t.line), tokens.last().map_or(0, |t| t.line))
+    }
+
+    /// Whether some of these lines is in the set.
+    pub(super) fn is_touched(&self, span: &Range<usize>, set: &LineSet) -> bool {
+        let (first, last) = self.line_span(span);
+        set.first_in(first, last).is_some()
     }
 
     /// The innermost function around a token.

@@ -288,6 +288,20 @@ fn callers_that_fit() {
      return area(box, null=2)
 "#,
         ),
+        // Edited together with the function.
+        (
+            "c.js",
+            r#"
+-function area(width, unit = 'm') {
++function area(width, base, unit = 'm') {
+   return width * base;
+ }
+ function draw(box) {
+-  return area(box.width, 'cm');
++  return area(box.width, box.base);
+ }
+"#,
+        ),
         // A rename of a parameter.
         (
             "b.js",
