@@ -300,8 +300,8 @@ async fn no_secret_is_stored_or_shown() {
 async fn a_key_that_is_folded_otherwise_is_known() {
     let (_, key) = samples().remove(0);
     let repo = Repo::new();
-    repo.write("a.yml", &format!("key: \"{}\"\n", key.replace('\n', " "))).commit("one");
+    repo.write("a.yml", format!("key: \"{}\"\n", key.replace('\n', " "))).commit("one");
     assert_eq!(found(&repo.review("HEAD^!").await), ["secret-private-key a.yml:1-1"]);
-    repo.write("a.yml", &format!("key: |\n  {}\n", key.replace('\n', "\n  "))).commit("two");
+    repo.write("a.yml", format!("key: |\n  {}\n", key.replace('\n', "\n  "))).commit("two");
     assert_eq!(found(&repo.review("HEAD^!").await), [""; 0]);
 }
