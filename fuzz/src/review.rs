@@ -224,9 +224,7 @@ fn finding(line: u32, quote: &str) -> Finding {
         quote: quote.chars().take(Finding::QUOTE_CHARS).collect(),
         source: Source::Rule,
         flow: Vec::new(),
-        begins: 0,
-        since: None,
-        strangers: None,
+        unless: Default::default(),
     }
 }
 

@@ -117,9 +117,7 @@ impl At<'_> {
             quote: quote(self.line),
             source: Source::Check,
             flow: Vec::new(),
-            begins: 0,
-            since: None,
-            strangers: None,
+            unless: Default::default(),
         }
     }
 }

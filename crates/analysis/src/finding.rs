@@ -191,17 +191,19 @@ pub struct Finding {
     /// The way a value takes to the harm it does, in order; empty for what is no flow.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flow: Vec<FlowStep>,
-    /// The line on which the code that it is about begins, where the change left that line as it was; else 0. Known to the
-    /// analysis alone.
+    /// What decides whether it is told, and is not stored.
     #[serde(skip)]
+    pub unless: Unless,
+}
+
+/// What may keep a finding from being told, once more is known of the change than its texts.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Unless {
+    /// The line on which the code that it is about begins, where the change left that line as it was; else 0.
     pub begins: u32,
-    /// The first day on which to tell it (UTC), where it did not always hold: a version got updates before. Known to the
-    /// analysis alone, which does not know the day of the change.
-    #[serde(skip)]
+    /// The first day on which to tell it (UTC), where it did not always hold: a version got updates before.
     pub since: Option<Date>,
-    /// What it is about, where that is only worth telling of what strangers own. Known to the analysis alone, which does not know
-    /// who owns the repository.
-    #[serde(skip)]
+    /// What it is about, where that is only worth telling of what strangers own.
     pub strangers: Option<String>,
 }
 

@@ -61,7 +61,7 @@ use std::collections::BTreeMap;
 
 pub use check_info::{BAD_RULE, BAD_SETTINGS, CheckInfo, TEXT_CHECKS};
 pub use finding::{
-    Category, Confidence, Finding, FlowStep, Severity, Side, Source, UnknownWord,
+    Category, Confidence, Finding, FlowStep, Severity, Side, Source, UnknownWord, Unless,
     assign_fingerprints, quote,
 };
 pub use functions::{References, RelatedLine, Surroundings, surroundings};

@@ -7,7 +7,7 @@ use ast_grep_core::{NodeMatch, matcher::MatcherExt, replacer::Replacer};
 
 use super::{
     Category, Finding, Lang, Lines, Side, Source, SourceText,
-    finding::quote,
+    finding::{Unless, quote},
     flow, globs,
     lines::is_comment,
     meter::{self, MeteredDoc},
@@ -244,9 +244,11 @@ fn finding(
         quote: quote(lines.get(start_line)?),
         source: Source::Rule,
         flow: Vec::new(),
-        begins: if start_line > about_first { about_first } else { 0 },
-        since: end.map(|end| end.told_from),
-        strangers: rule.strangers.then(|| found.text().into_owned()),
+        unless: Unless {
+            begins: if start_line > about_first { about_first } else { 0 },
+            since: end.map(|end| end.told_from),
+            strangers: rule.strangers.then(|| found.text().into_owned()),
+        },
     })
 }
 

@@ -249,9 +249,7 @@ fn finding(secret: &Secret, path: &str, lines: &Lines<'_>) -> Option<Finding> {
         quote: quote(text),
         source: Source::Secret,
         flow: Vec::new(),
-        begins: 0,
-        since: None,
-        strangers: None,
+        unless: Default::default(),
     };
     if TOLD.iter().any(|word| text.contains(word)) {
         finding.soften();

@@ -305,9 +305,7 @@ pub(super) fn diagnostic(
         quote: String::new(),
         source: Source::Verdict,
         flow: Vec::new(),
-        begins: 0,
-        since: None,
-        strangers: None,
+        unless: Default::default(),
     }
 }
 

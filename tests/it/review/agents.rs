@@ -95,9 +95,7 @@ fn moot(path: &str, line: u32, quote: &str) -> Finding {
         quote: quote.into(),
         source: Source::Model,
         flow: Vec::new(),
-        begins: 0,
-        since: None,
-        strangers: None,
+        unless: Default::default(),
     }
 }
 

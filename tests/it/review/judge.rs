@@ -30,9 +30,7 @@ fn finding(rule: &str, line: u32, quote: &str) -> Finding {
         quote: quote.into(),
         source: Source::Model,
         flow: Vec::new(),
-        begins: 0,
-        since: None,
-        strangers: None,
+        unless: Default::default(),
     }];
     assign_fingerprints(&mut finding);
     let [finding] = finding;

@@ -304,4 +304,6 @@ async fn a_key_that_is_folded_otherwise_is_known() {
     assert_eq!(found(&repo.review("HEAD^!").await), ["secret-private-key a.yml:1-1"]);
     repo.write("a.yml", format!("key: |\n  {}\n", key.replace('\n', "\n  "))).commit("two");
     assert_eq!(found(&repo.review("HEAD^!").await), [""; 0]);
+    repo.write("a.yml", format!("key: \"{}\"\n", key.replace('\n', "\\n"))).commit("three");
+    assert_eq!(found(&repo.review("HEAD^!").await), [""; 0]);
 }

@@ -63,7 +63,7 @@ fn what_is_known_of_texts_stays_found() {
             };
             let mut found = examine(rules, source).findings;
             found.retain(|finding| finding.confidence >= least);
-            found.retain(|finding| finding.since.is_none_or(|since| since <= today));
+            found.retain(|finding| finding.unless.since.is_none_or(|since| since <= today));
             for Expected { line, polarity } in &text.expect {
                 let near = |slack: u32| {
                     found.iter().any(|f| f.start_line <= line + slack && f.end_line >= *line)

@@ -137,7 +137,8 @@ impl<'t> Run<'_, 't> {
             let Some(spec) = model.sinks.get(*sink) else { continue };
             if spec.with.as_deref().is_some_and(|name| !is_on(made, name))
                 || spec.without.as_deref().is_some_and(|name| is_given(made, name))
-                || spec.beside.as_deref().is_some_and(|text| !stands_beside(made, text))
+                || !spec.beside.is_empty()
+                    && !spec.beside.iter().any(|text| stands_beside(made, text))
                 || spec.shell && !shell::runs(made)
                 || plain && harms().get(spec.harm).is_some_and(|h| h.id == "cross-site-scripting")
             {

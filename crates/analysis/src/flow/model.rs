@@ -115,9 +115,9 @@ struct SinkData {
     /// An option of this name takes the harm away.
     #[serde(default)]
     without: Option<String>,
-    /// An argument is this text, whatever its case.
+    /// An argument is one of these texts, whatever its case.
     #[serde(default)]
-    beside: Option<String>,
+    beside: Vec<String>,
     /// It takes a part of a statement: what is put in is not a whole one.
     #[serde(default)]
     fragment: bool,
@@ -191,7 +191,7 @@ pub(super) struct Sink {
     pub(super) shell: bool,
     pub(super) markup: bool,
     pub(super) without: Option<String>,
-    pub(super) beside: Option<String>,
+    pub(super) beside: Vec<String>,
     pub(super) fragment: bool,
 }
 

@@ -194,9 +194,7 @@ fn finding(hit: &Hit, sure: u8, source: SourceText<'_>, lines: &Lines<'_>) -> Op
         quote: quote(lines.get(start_line)?),
         source: Source::Flow,
         flow,
-        begins: 0,
-        since: None,
-        strangers: None,
+        unless: Default::default(),
     })
 }
 

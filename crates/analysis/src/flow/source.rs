@@ -11,10 +11,7 @@ use super::{
 impl Run<'_, '_> {
     /// Whether a source is one of a browser's, which asks servers with its user's rights anyway.
     pub(super) fn is_in_browser(&self, origin: Origin) -> bool {
-        let label = self.label(origin);
-        if label.is_empty() {
-            return false;
-        }
+        let Some(label) = self.label(origin) else { return false };
         // A component that says so runs in the browser alone.
         let page = self.text.starts_with("'use client'") || self.text.starts_with("\"use client\"");
         page || ["location.", "document.", "window."].iter().any(|start| label.starts_with(start))
@@ -74,21 +71,19 @@ impl Run<'_, '_> {
     /// Whether a value is a part of a route as it came: a text, and no object with an operator in it.
     pub(super) fn is_part_of_route(&self, origin: Origin, value: &Value) -> bool {
         let letters = |text: &str| text.contains(|c: char| c.is_ascii_alphabetic());
-        self.label(origin).contains(".params") && !value.known_text().is_some_and(letters)
+        self.label(origin).is_some_and(|label| label.contains(".params"))
+            && !value.known_text().is_some_and(letters)
     }
 
-    /// What the text calls a source; nothing of what is none.
-    fn label(&self, origin: Origin) -> &str {
-        let Origin::Source(at) = origin else { return "" };
-        self.sources.get(at).map_or("", |source| source.label.as_str())
+    /// What the text calls a source.
+    fn label(&self, origin: Origin) -> Option<&str> {
+        let Origin::Source(at) = origin else { return None };
+        self.sources.get(at).map(|source| source.label.as_str())
     }
 
     /// Whether a value is the path of a request, which begins with a slash, behind a scheme and a host.
     pub(super) fn is_path_of_host(&self, origin: Origin, value: &Value) -> bool {
-        let label = self.label(origin);
-        if label.is_empty() {
-            return false;
-        }
+        let Some(label) = self.label(origin) else { return false };
         let before = value.known_text().and_then(|text| text.split(TAINTED).next());
         let host = before.and_then(|before| before.split_once("://")).map(|(_, host)| host);
         let own = value.taints().first().is_some_and(|t| t.clean & bit("open-redirect") != 0);

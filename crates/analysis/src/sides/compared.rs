@@ -78,9 +78,7 @@ impl Head<'_> {
             quote: quote(self.lines.get(line).unwrap_or_default()),
             source: Source::Check,
             flow: Vec::new(),
-            begins: 0,
-            since: None,
-            strangers: None,
+            unless: Default::default(),
         }
     }
 }

@@ -163,9 +163,7 @@ impl Anchored {
             quote: quote(&first.text),
             source: Source::Model,
             flow: Vec::new(),
-            begins: 0,
-            since: None,
-            strangers: None,
+            unless: Default::default(),
         };
         if !self.is_near_change(unit) && self.severity < Severity::High {
             finding.soften();

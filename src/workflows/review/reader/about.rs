@@ -20,15 +20,15 @@ impl About {
     /// Drops what is not to be told yet on the day of the change, and what would be a stranger's if the owner of its
     /// repository were not named there.
     pub(super) async fn judge(&self, change: &dyn Change, analysed: &mut [Analysed]) -> Result<()> {
-        if any(analysed, |finding| finding.since.is_some()) {
+        if any(analysed, |finding| finding.unless.since.is_some()) {
             let day = *self.day.get_or_try_init(|| day(change)).await?;
-            drop_all(analysed, |finding| finding.since.is_some_and(|since| since > day));
+            drop_all(analysed, |finding| finding.unless.since.is_some_and(|since| since > day));
         }
-        if any(analysed, |finding| finding.strangers.is_some()) {
+        if any(analysed, |finding| finding.unless.strangers.is_some()) {
             let owner = self.owner.get_or_try_init(|| owner(change)).await?;
             let Some(owner) = owner else { return Ok(()) };
             let own = |text: &String| is_own(&text.to_lowercase(), owner);
-            drop_all(analysed, |finding| finding.strangers.as_ref().is_some_and(own));
+            drop_all(analysed, |finding| finding.unless.strangers.as_ref().is_some_and(own));
         }
         Ok(())
     }

@@ -60,7 +60,7 @@ pub(super) fn soften_known(
     let removed: LineSet = file.removed().collect();
     let (old, new) = (Lines::new(base), Lines::new(source.text));
     let everywhere = |it: &Finding| {
-        may_be_meant(it) || it.begins > 0 || goes_on(&new, source.touched, it.start_line)
+        may_be_meant(it) || it.unless.begins > 0 || goes_on(&new, source.touched, it.start_line)
     };
     let asked: Vec<&mut Finding> = findings.iter_mut().filter(|it| is_sure(it)).collect();
     let all = asked.iter().any(|it| everywhere(it));
@@ -116,9 +116,11 @@ fn soften_known_matches(
             let long = it.start_line < it.end_line;
             gained && long && above.any(|line| new.get(line) == old.get(it.start_line))
         };
-        let first = |it: &Finding| if it.begins > 0 { it.begins } else { it.start_line };
+        let first =
+            |it: &Finding| if it.unless.begins > 0 { it.unless.begins } else { it.start_line };
         let begun = |it: &Finding| {
-            finding.begins > 0 && old.get(first(it)).map(bare) == new.get(finding.begins).map(bare)
+            finding.unless.begins > 0
+                && old.get(first(it)).map(bare) == new.get(finding.unless.begins).map(bare)
         };
         let same = known.iter().position(|it| {
             it.rule == finding.rule

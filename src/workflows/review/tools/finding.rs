@@ -121,9 +121,7 @@ impl<'r> Reading<'r> {
             quote: snippet.unwrap_or_default(),
             source: Source::Tool,
             flow: if secret { Vec::new() } else { self.flow(outcome) },
-            begins: 0,
-            since: None,
-            strangers: None,
+            unless: Default::default(),
         })
     }
 
