@@ -5,7 +5,7 @@ use super::{
     clean::bit,
     model::Reach,
     run::Run,
-    value::{Origin, TAINTED, Value},
+    value::{Known, Origin, TAINTED, Taint, Value},
 };
 
 impl Run<'_, '_> {
@@ -68,11 +68,12 @@ impl Run<'_, '_> {
         }
     }
 
-    /// Whether a value is a part of a route as it came: a text, and no object with an operator in it.
-    pub(super) fn is_part_of_route(&self, origin: Origin, value: &Value) -> bool {
-        let letters = |text: &str| text.contains(|c: char| c.is_ascii_alphabetic());
-        self.label(origin).is_some_and(|label| label.contains(".params"))
-            && !value.known_text().is_some_and(letters)
+    /// Whether a part of a route is compared as it came: a text, and no object with an operator in it.
+    pub(super) fn is_part_of_route(&self, taint: &Taint, value: &Value) -> bool {
+        // What stands there is run.
+        let code = matches!(&value.known, Known::Map(fields) if fields.contains_key("$where"));
+        let part = self.label(taint.origin).is_some_and(|label| label.contains(".params"));
+        part && !taint.composed && !code
     }
 
     /// What the text calls a source.
