@@ -36,6 +36,7 @@ const FEATURED: &[S] = &[
     S::CSharp,
     S::Hcl,
     S::Html,
+    S::Json,
     S::Kotlin,
     S::Php,
     S::Ruby,
@@ -85,7 +86,7 @@ impl Lang {
 
     /// Whether it has functions and statements.
     pub(super) fn is_program(self) -> bool {
-        matches!(self, Self::Known(known) if !matches!(known, S::Yaml | S::Hcl | S::Html))
+        matches!(self, Self::Known(known) if !matches!(known, S::Yaml | S::Json | S::Hcl | S::Html))
     }
 
     /// A name that a file in this language could have.
@@ -109,6 +110,7 @@ impl Lang {
             Self::Known(S::Swift) => "a.swift",
             Self::Known(S::Bash) => "a.sh",
             Self::Known(S::Yaml) => "a.yml",
+            Self::Known(S::Json) => "a.json",
             Self::Known(S::Hcl) => "a.tf",
             Self::Known(_) => "a",
             #[cfg(feature = "languages")]

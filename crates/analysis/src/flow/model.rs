@@ -357,7 +357,9 @@ impl Model {
     /// (`.search`).
     pub(super) fn meanings<'m>(&'m self, path: &'m str) -> impl Iterator<Item = &'m Meaning> {
         let named = self.by_last.get(last(path)).into_iter().flatten();
-        let whole = named.clone().any(|(pattern, _)| pattern == path && !path.starts_with('.'));
+        let is_called = |meaning: &Meaning| !matches!(meaning, Meaning::Read(_));
+        let whole = !path.starts_with('.')
+            && named.clone().any(|(pattern, meaning)| pattern == path && is_called(meaning));
         let fits = move |name: &str| matches(name, path) && !(whole && name.starts_with('.'));
         named.filter(move |(pattern, _)| fits(pattern)).map(|(_, meaning)| meaning)
     }

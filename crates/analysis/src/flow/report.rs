@@ -3,7 +3,7 @@
 use std::{cmp::Reverse, collections::HashMap, fmt::Write as _};
 
 use super::{
-    form::{Param, Unit},
+    form::{Function, Param, Unit},
     model::{self, Harm, Reach},
     run::{Followed, Hit},
     value::Origin,
@@ -137,9 +137,12 @@ fn confidence(
             _ => FROM_NEAR,
         },
         Origin::Param(at, number) => {
-            let function = unit.functions.get(at).filter(|f| f.exported && !f.nested);
+            let passed = followed.passed.get(&(at, number));
+            // What nothing here calls, somebody else does, whatever it is declared as.
+            let called = |f: &Function<'_>| f.exported || passed.is_none();
+            let function = unit.functions.get(at).filter(|f| called(f) && !f.nested);
             let param = function.and_then(|f| f.params.get(number));
-            let own = followed.passed.get(&(at, number)) == Some(&false);
+            let own = passed == Some(&false);
             // PHP puts numbers into a text as they are.
             let number = |p: &Param<'_>| source.path.ends_with(".php") && is_number(p);
             let told = param.is_some_and(|p| !p.optional && !number(p));

@@ -105,7 +105,7 @@ impl<'t> Run<'_, 't> {
         if harm.id == "open-redirect" && self.is_path_of_host(taint.origin, value) {
             return false;
         }
-        if harm.id == "nosql-injection" && self.is_part_of_route(taint, value) {
+        if harm.id == "nosql-injection" && self.is_text_compared(taint, value) {
             return false;
         }
         if harm.id != "sql-injection" {

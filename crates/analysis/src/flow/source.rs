@@ -68,12 +68,18 @@ impl Run<'_, '_> {
         }
     }
 
-    /// Whether a part of a route is compared as it came: a text, and no object with an operator in it.
-    pub(super) fn is_part_of_route(&self, taint: &Taint, value: &Value) -> bool {
+    /// Whether a value is compared as it came: a text, and no object with an operator in it.
+    pub(super) fn is_text_compared(&self, taint: &Taint, value: &Value) -> bool {
+        let fields = match &value.known {
+            Known::Map(fields) => Some(fields),
+            _ => None,
+        };
         // What stands there is run.
-        let code = matches!(&value.known, Known::Map(fields) if fields.contains_key("$where"));
-        let part = self.label(taint.origin).is_some_and(|label| label.contains(".params"));
-        part && !taint.composed && !code
+        let code = fields.is_some_and(|fields| fields.contains_key("$where"));
+        // In Go, what a request gives is a text; only what was decoded from one is more.
+        let text = self.language == "Go" && fields.is_some()
+            || self.label(taint.origin).is_some_and(|label| label.contains(".params"));
+        text && !taint.composed && !code
     }
 
     /// What the text calls a source.
