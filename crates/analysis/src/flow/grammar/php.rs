@@ -69,7 +69,8 @@ pub(super) const GRAMMAR: Grammar = Grammar {
         ("array_creation_expression", X::Expr(array)),
         ("list_literal", X::List),
         ("array_element_initializer", X::Inner("")),
-        ("sequence_expression", X::Expr(sequence)),
+        // `echo a, b` writes one text; in the head of a loop nothing is made of it.
+        ("sequence_expression", X::Text),
         ("include_expression", X::Keyword("include")),
         ("include_once_expression", X::Keyword("include")),
         ("require_expression", X::Keyword("include")),
@@ -151,12 +152,6 @@ fn cast<'t>(lowering: &mut Lowering<'t>, node: Node<'t>) -> Expr<'t> {
         return make(node, Kind::Seq(vec![value, number]));
     }
     value
-}
-
-/// `echo a, b` writes one text; in the head of a loop nothing is made of it.
-fn sequence<'t>(lowering: &mut Lowering<'t>, node: Node<'t>) -> Expr<'t> {
-    let parts = lowering.parts(node).into_iter().map(|n| lowering.expr(n)).collect();
-    make(node, Kind::Join(parts))
 }
 
 /// `[a, b]`, or `['k' => v]`.
