@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use super::{
     call::Made,
-    form::Param,
+    form::{Expr, Kind, Param},
     model::{Meaning, harms},
     parameter::is_data,
     run::{Hit, Run, State},
@@ -227,4 +227,27 @@ pub(super) fn cleaned_without(part: &str) -> Harms {
         clean |= bit("log-injection") | bit("header-injection");
     }
     clean
+}
+
+impl<'t> Run<'_, 't> {
+    /// Remembers a place whose type is compared with that of a text: `typeof x !== 'string'`.
+    pub(super) fn asked_type(&mut self, asked: &Expr<'t>, ty: &Expr<'t>) {
+        let Kind::Call(call) = &asked.kind else { return };
+        let (Some("typeof"), [arg]) = (call.callee.name(), call.args.as_slice()) else { return };
+        let text = matches!(&ty.kind, Kind::Str(name) if name == "string");
+        if let Some(place) = arg.value.place().filter(|_| text) {
+            self.frame().texts.push(place);
+        }
+    }
+
+    /// A text is no operator of a query.
+    pub(super) fn spare_text(&mut self, expr: &Expr<'t>, value: &mut Value) {
+        let texts = &self.frame().texts;
+        if !texts.is_empty()
+            && value.is_tainted()
+            && expr.place().is_some_and(|place| texts.contains(&place))
+        {
+            value.spare(bit("nosql-injection"));
+        }
+    }
 }

@@ -52,6 +52,7 @@ impl<'t> Run<'_, 't> {
             if value.is_tainted() && me.is_listed(expr) {
                 value.weaken();
             }
+            me.spare_text(expr, &mut value);
             value
         })
     }

@@ -4,7 +4,7 @@
 //! loops, returns) and the lines; everything else becomes [`Kind::Any`], whose value comes from all of
 //! its parts.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, ops::Range};
 
 /// An expression, and the line it starts on.
 #[derive(Debug)]
@@ -176,6 +176,8 @@ pub(super) struct Function<'t> {
     pub(super) exported: bool,
     /// Whether it is defined inside another function.
     pub(super) nested: bool,
+    /// Where it stands in the text, in bytes.
+    pub(super) span: Range<usize>,
 }
 
 /// A class: its name, and what its fields are set to.

@@ -169,6 +169,7 @@ impl<'t> Run<'_, 't> {
                 Marks { yes: marks.clone(), no: marks }
             }
             Op::Eq | Op::Ne => {
+                self.asked_type(left, right);
                 let fixed = self.fixed(left, right).or_else(|| self.fixed(right, left));
                 let mark = match fixed {
                     Some(name) => Some(Mark::Fixed(name)),

@@ -285,9 +285,12 @@ impl<'t> Lowering<'t> {
         match inner.kind {
             Kind::Int(number) if sign.starts_with('-') => Kind::Int(number.saturating_neg()),
             _ if sign.starts_with('!') || sign.starts_with("not") => Kind::Not(Box::new(inner)),
-            _ if ["typeof", "void", "delete", "defined"].iter().any(|w| sign.starts_with(w)) => {
-                Kind::Literal
+            _ if sign.starts_with("typeof") => {
+                let callee = Expr { line: inner.line, kind: Kind::Name("typeof") };
+                let args = vec![Arg { name: None, out: false, value: inner }];
+                Kind::Call(Box::new(Call { callee, args, new: false, end: last_line(node) }))
             }
+            _ if ["void", "delete", "defined"].iter().any(|w| sign.starts_with(w)) => Kind::Literal,
             kind => kind,
         }
     }

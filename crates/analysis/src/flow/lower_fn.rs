@@ -37,6 +37,7 @@ impl<'t> Lowering<'t> {
             marks,
             exported: (self.table.grammar.exported)(name, head),
             nested: self.inside > 0,
+            span: node.byte_range(),
         });
         self.inside += 1;
         let params = self.field(node, params, 2).or_else(|| node.child_by_field_name("parameter"));

@@ -92,10 +92,15 @@ impl Called {
     }
 }
 
+/// A sink.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct SinkData {
-    harm: String,
+pub(super) struct Sink {
+    #[serde(rename = "harm")]
+    named: String,
+    /// The number of that harm.
+    #[serde(skip)]
+    pub(super) harm: usize,
     #[serde(default)]
     calls: Vec<String>,
     #[serde(default)]
@@ -105,31 +110,34 @@ struct SinkData {
     returns: Vec<String>,
     /// The file holds one of these.
     #[serde(default)]
-    only: Vec<String>,
+    pub(super) only: Vec<String>,
     /// The file holds none of these.
     #[serde(default)]
-    unless: Vec<String>,
+    pub(super) unless: Vec<String>,
     /// An argument or an option of this name is true.
     #[serde(default)]
-    with: Option<String>,
+    pub(super) with: Option<String>,
     /// An option of this name takes the harm away.
     #[serde(default)]
-    without: Option<String>,
+    pub(super) without: Option<String>,
     /// An argument is one of these texts, whatever its case.
     #[serde(default)]
-    beside: Vec<String>,
+    pub(super) beside: Vec<String>,
     /// It takes a part of a statement: what is put in is not a whole one.
     #[serde(default)]
-    fragment: bool,
+    pub(super) fragment: bool,
     /// The arguments start a shell and give it something to run.
     #[serde(default)]
-    shell: bool,
+    pub(super) shell: bool,
     /// The value is put into markup.
     #[serde(default)]
-    markup: bool,
+    pub(super) markup: bool,
     /// The least reach of a source that matters here, where that is more than for the harm.
     #[serde(default)]
-    from: Option<Reach>,
+    pub(super) from: Option<Reach>,
+    /// A parameter that is called as plain text matters, too.
+    #[serde(default)]
+    pub(super) text: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -161,7 +169,7 @@ struct ModelData {
     #[serde(default)]
     sources: Vec<SourceData>,
     #[serde(default)]
-    sinks: Vec<SinkData>,
+    sinks: Vec<Sink>,
     #[serde(default)]
     cleans: Vec<CleanData>,
     #[serde(default)]
@@ -178,21 +186,6 @@ pub(super) enum Place {
     Named(String),
     Each,
     This,
-}
-
-/// A sink.
-#[derive(Debug)]
-pub(super) struct Sink {
-    pub(super) harm: usize,
-    pub(super) only: Vec<String>,
-    pub(super) unless: Vec<String>,
-    pub(super) with: Option<String>,
-    pub(super) from: Option<Reach>,
-    pub(super) shell: bool,
-    pub(super) markup: bool,
-    pub(super) without: Option<String>,
-    pub(super) beside: Vec<String>,
-    pub(super) fragment: bool,
 }
 
 /// What a name means.
@@ -319,8 +312,8 @@ impl Model {
         data.formats.iter().for_each(|p| self.name(p, &Meaning::Format));
     }
 
-    fn sink(&mut self, data: SinkData) {
-        let Some(harm) = number(&data.harm) else { return };
+    fn sink(&mut self, data: Sink) {
+        let Some(harm) = number(&data.named) else { return };
         let at = self.sinks.len();
         for call in &data.calls {
             let (pattern, places) = call.split_once('(').unwrap_or((call, "*)"));
@@ -333,19 +326,8 @@ impl Model {
             self.name(pattern, &Meaning::Sink(at, places));
         }
         data.sets.iter().for_each(|p| self.name(p, &Meaning::Set(at)));
-        self.returns.extend(data.returns.into_iter().map(|mark| (mark, at)));
-        self.sinks.push(Sink {
-            harm,
-            only: data.only,
-            unless: data.unless,
-            with: data.with,
-            from: data.from,
-            shell: data.shell,
-            markup: data.markup,
-            without: data.without,
-            beside: data.beside,
-            fragment: data.fragment,
-        });
+        self.returns.extend(data.returns.iter().map(|mark| (mark.clone(), at)));
+        self.sinks.push(Sink { harm, ..data });
     }
 
     fn name(&mut self, pattern: &str, meaning: &Meaning) {

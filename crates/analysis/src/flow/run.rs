@@ -79,6 +79,8 @@ pub(super) struct Frame<'t> {
     pub(super) loops: u32,
     /// Places other than names that were looked up in a list: `$_GET[tab]`.
     pub(super) listed: Vec<String>,
+    /// Places that were asked whether they hold a text.
+    pub(super) texts: Vec<String>,
 }
 
 /// What came of a file.

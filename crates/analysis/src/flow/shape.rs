@@ -2,6 +2,7 @@
 //! host of an address, or a name of a column, is not what a value in quotes is.
 
 use super::{
+    form::Function,
     model::{Harm, Model, Reach, Sink, harms},
     run::{Hit, Run},
     shell,
@@ -31,7 +32,9 @@ impl<'t> Run<'_, 't> {
             return;
         }
         let in_page = markup || value.holds_tag();
-        if has(&spec.unless) && !(in_page && harm_of(model, sink) == "cross-site-scripting") {
+        if self.says(&spec.unless, lines.0)
+            && !(in_page && harm_of(model, sink) == "cross-site-scripting")
+        {
             return;
         }
         if spec.markup && !value.holds_tag() {
@@ -74,7 +77,8 @@ impl<'t> Run<'_, 't> {
                 let hit = hit(spec.harm, taint, lines, callee);
                 self.hit(Hit { whole: Some(sink), ..hit });
             }
-            let least = spec.from.unwrap_or(harm.from);
+            let told = spec.text && self.is_called_text(taint.origin);
+            let least = if told { Reach::Parameter } else { spec.from.unwrap_or(harm.from) };
             // What callers pass may come from a request.
             let reach = if is_param { reach.max(least) } else { reach };
             if whole
@@ -109,7 +113,7 @@ impl<'t> Run<'_, 't> {
             return false;
         }
         if harm.id != "sql-injection" {
-            return does_harm(&harm.id, value, taint, reach)
+            return does_harm(&harm.id, value, taint)
                 || harm.id == "cross-site-scripting"
                     && reach == Reach::Request
                     && self.text.contains("\"text/html");
@@ -129,6 +133,33 @@ impl<'t> Run<'_, 't> {
             // Of a value alone only the place says that it is SQL.
             None => reach == Reach::Request && !taint.vague && (sink.fragment || self.speaks_sql()),
         }
+    }
+
+    /// Whether the file says one of these words where it counts for a line: not in a function that the line's own does not name.
+    fn says(&self, words: &[String], line: u32) -> bool {
+        let text = self.text;
+        let found = words.iter().flat_map(|word| text.match_indices(word.as_str()));
+        let mut found = found.map(|(at, _)| at).peekable();
+        if found.peek().is_none() {
+            return false;
+        }
+        let before = usize::try_from(line.saturating_sub(1)).unwrap_or(usize::MAX);
+        let mut lines = text.split_inclusive('\n');
+        let start: usize = lines.by_ref().take(before).map(str::len).sum();
+        let end = start + lines.next().map_or(0, str::len);
+        let tops = || self.unit.functions.iter().filter(|function| !function.nested);
+        let own: Vec<_> = tops().filter(|f| f.span.start < end && start < f.span.end).collect();
+        let named = |other: &Function<'_>| {
+            let names = |own: &&Function<'_>| {
+                let text = text.get(own.span.clone()).unwrap_or_default();
+                own.span == other.span || !other.name.is_empty() && text.contains(other.name)
+            };
+            own.is_empty() || own.iter().any(|own| names(&own))
+        };
+        found.any(|at| {
+            let mut around = tops().filter(|f| f.span.contains(&at)).peekable();
+            around.peek().is_none() || around.any(named)
+        })
     }
 
     /// Whether the file has to do with SQL at all.
@@ -232,7 +263,7 @@ fn harm_of(model: &Model, sink: usize) -> &'static str {
     harm.map_or("", |harm| &harm.id)
 }
 
-fn does_harm(harm: &str, value: &Value, taint: &Taint, reach: Reach) -> bool {
+fn does_harm(harm: &str, value: &Value, taint: &Taint) -> bool {
     let text = value.known_text();
     match harm {
         // A list is for the router, which makes the address.
@@ -244,9 +275,7 @@ fn does_harm(harm: &str, value: &Value, taint: &Taint, reach: Reach) -> bool {
         "request-forgery" => {
             address(text, false) && !is_called(value, &["InputStream()", "Reader()"])
         }
-        "cross-site-scripting" => {
-            reach == Reach::Request && !is_json(text) && (!taint.vague || has_markup(text))
-        }
+        "cross-site-scripting" => !is_json(text) && (!taint.vague || has_markup(text)),
         "shell-injection" => shell::command(value),
         _ => true,
     }

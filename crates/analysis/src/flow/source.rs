@@ -17,6 +17,35 @@ impl Run<'_, '_> {
         page || ["location.", "document.", "window."].iter().any(|start| label.starts_with(start))
     }
 
+    /// Whether a parameter is, by its name, plain text: no markup that the caller made.
+    pub(super) fn is_called_text(&self, origin: Origin) -> bool {
+        const NAMES: &[&str] = &[
+            "text",
+            "msg",
+            "message",
+            "title",
+            "name",
+            "username",
+            "nickname",
+            "comment",
+            "term",
+            "searchterm",
+            "query",
+            "keyword",
+            "subject",
+            "reason",
+            "bio",
+            "userinput",
+            "input",
+        ];
+        let Origin::Param(at, number) = origin else { return false };
+        let param = self.unit.functions.get(at).and_then(|f| f.params.get(number));
+        let name = param.and_then(|p| p.target.name()).unwrap_or_default();
+        let plain = name.bytes().filter(u8::is_ascii_alphabetic).map(|b| b.to_ascii_lowercase());
+        let plain: Vec<u8> = plain.collect();
+        NAMES.iter().any(|known| known.as_bytes() == plain.as_slice())
+    }
+
     /// Whether a parameter is a list of arguments, by its type: no shell reads them.
     pub(super) fn is_list(&self, origin: Origin) -> bool {
         let Origin::Param(at, number) = origin else { return false };
