@@ -154,7 +154,7 @@ impl<'t> Run<'_, 't> {
                 let text = text.get(own.span.clone()).unwrap_or_default();
                 own.span == other.span || !other.name.is_empty() && text.contains(other.name)
             };
-            own.is_empty() || own.iter().any(|own| names(&own))
+            own.is_empty() || own.iter().any(names)
         };
         found.any(|at| {
             let mut around = tops().filter(|f| f.span.contains(&at)).peekable();
