@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use super::{
     call::Made,
-    form::{Expr, Kind, Param},
+    form::Param,
     model::{Meaning, harms},
     parameter::is_data,
     run::{Hit, Run, State},
@@ -191,8 +191,13 @@ pub(super) fn answers(key: &str, value: &mut Value) {
 /// An operator that compares takes what it is given as a value, were it an object.
 pub(super) fn operator(key: &str, value: &mut Value) {
     if matches!(key, "$eq" | "$in") {
-        value.spare(bit("nosql-injection"));
+        text(value);
     }
+}
+
+/// A text is no operator of a query.
+pub(super) fn text(value: &mut Value) {
+    value.spare(bit("nosql-injection"));
 }
 
 /// Whether what an expression matches is all but letters, digits, spaces, dashes and underscores: `/[^a-z_-]+/i`.
@@ -227,27 +232,4 @@ pub(super) fn cleaned_without(part: &str) -> Harms {
         clean |= bit("log-injection") | bit("header-injection");
     }
     clean
-}
-
-impl<'t> Run<'_, 't> {
-    /// Remembers a place whose type is compared with that of a text: `typeof x !== 'string'`.
-    pub(super) fn asked_type(&mut self, asked: &Expr<'t>, ty: &Expr<'t>) {
-        let Kind::Call(call) = &asked.kind else { return };
-        let (Some("typeof"), [arg]) = (call.callee.name(), call.args.as_slice()) else { return };
-        let text = matches!(&ty.kind, Kind::Str(name) if name == "string");
-        if let Some(place) = arg.value.place().filter(|_| text) {
-            self.frame().texts.push(place);
-        }
-    }
-
-    /// A text is no operator of a query.
-    pub(super) fn spare_text(&mut self, expr: &Expr<'t>, value: &mut Value) {
-        let texts = &self.frame().texts;
-        if !texts.is_empty()
-            && value.is_tainted()
-            && expr.place().is_some_and(|place| texts.contains(&place))
-        {
-            value.spare(bit("nosql-injection"));
-        }
-    }
 }

@@ -49,18 +49,14 @@ impl<'t> Run<'_, 't> {
         }
         self.deeper(|me| {
             let mut value = me.value(expr);
-            if value.is_tainted() && me.is_listed(expr) {
+            if value.is_tainted() && is_noted(&me.frame().listed, expr) {
                 value.weaken();
             }
-            me.spare_text(expr, &mut value);
+            if value.is_tainted() && is_noted(&me.frame().texts, expr) {
+                clean::text(&mut value);
+            }
             value
         })
-    }
-
-    /// Whether it was looked up in a list before.
-    fn is_listed(&mut self, expr: &Expr<'t>) -> bool {
-        let listed = &self.frame().listed;
-        !listed.is_empty() && expr.place().is_some_and(|place| listed.contains(&place))
     }
 
     fn value(&mut self, expr: &Expr<'t>) -> Value {
@@ -367,6 +363,11 @@ impl<'t> Run<'_, 't> {
             _ => fold::compute(op, &a, &b),
         }
     }
+}
+
+/// Whether an expression reads one of the places that a condition said something about.
+fn is_noted(places: &[String], expr: &Expr<'_>) -> bool {
+    !places.is_empty() && expr.place().is_some_and(|place| places.contains(&place))
 }
 
 /// Whether a member of this name stands for all of a container.

@@ -169,7 +169,8 @@ impl<'t> Run<'_, 't> {
                 Marks { yes: marks.clone(), no: marks }
             }
             Op::Eq | Op::Ne => {
-                self.asked_type(left, right);
+                self.typed(left, right);
+                self.typed(right, left);
                 let fixed = self.fixed(left, right).or_else(|| self.fixed(right, left));
                 let mark = match fixed {
                     Some(name) => Some(Mark::Fixed(name)),
@@ -301,17 +302,6 @@ impl<'t> Run<'_, 't> {
                 Known::List(all) => !all.is_empty() && all.iter().all(scheme),
                 _ => scheme(value),
             })
-    }
-
-    /// Remembers a place that is looked up in a list: whoever looks thinks of what it may be.
-    fn list(&mut self, asked: &Expr<'t>) {
-        const MOST: usize = 32;
-        if let Some(place) = asked.place().filter(|_| asked.name().is_none()) {
-            let listed = &mut self.frame().listed;
-            if listed.len() < MOST && !listed.contains(&place) {
-                listed.push(place);
-            }
-        }
     }
 
     /// What a case of a switch says about its subject.

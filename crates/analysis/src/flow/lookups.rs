@@ -1,4 +1,5 @@
-//! Lookups that fail where nothing is found: past them, what was looked for is a key that is stored.
+//! What a look at a value says of it wherever it is used: a lookup that fails where nothing is found (past it, what was
+//! looked for is a key that is stored), a list that it is looked up in, a comparison of its type.
 
 use super::{
     form::{Call, Expr, Kind},
@@ -18,6 +19,32 @@ impl<'t> Run<'_, 't> {
         let mut marks = Vec::new();
         call.args.iter().for_each(|arg| asked_for(&arg.value, &mut marks));
         self.apply(&marks);
+    }
+
+    /// Remembers a place that is looked up in a list: whoever looks thinks of what it may be.
+    pub(super) fn list(&mut self, asked: &Expr<'t>) {
+        if asked.name().is_none() {
+            note(&mut self.frame().listed, asked);
+        }
+    }
+
+    /// Remembers a place whose type is compared with that of a text: `typeof x !== 'string'`.
+    pub(super) fn typed(&mut self, asked: &Expr<'t>, ty: &Expr<'t>) {
+        let Kind::Call(call) = &asked.kind else { return };
+        let (Some("typeof"), [arg]) = (call.callee.name(), call.args.as_slice()) else { return };
+        if matches!(&ty.kind, Kind::Str(name) if name == "string") {
+            note(&mut self.frame().texts, &arg.value);
+        }
+    }
+}
+
+/// Adds the place that an expression reads, up to a bound.
+fn note(places: &mut Vec<String>, asked: &Expr<'_>) {
+    const MOST: usize = 32;
+    if let Some(place) =
+        asked.place().filter(|place| places.len() < MOST && !places.contains(place))
+    {
+        places.push(place);
     }
 }
 

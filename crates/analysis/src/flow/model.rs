@@ -111,7 +111,7 @@ pub(super) struct Sink {
     /// The file holds one of these.
     #[serde(default)]
     pub(super) only: Vec<String>,
-    /// The file holds none of these.
+    /// None of these is said where it counts: in the function, outside of all, or in one that it names.
     #[serde(default)]
     pub(super) unless: Vec<String>,
     /// An argument or an option of this name is true.

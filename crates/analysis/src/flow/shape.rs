@@ -1,6 +1,8 @@
 //! Whether a value from outside does harm at a sink, by the text it is put into: a value after the
 //! host of an address, or a name of a column, is not what a value in quotes is.
 
+use std::ops::Range;
+
 use super::{
     form::Function,
     model::{Harm, Model, Reach, Sink, harms},
@@ -135,31 +137,32 @@ impl<'t> Run<'_, 't> {
         }
     }
 
-    /// Whether the file says one of these words where it counts for a line: not in a function that the line's own does not name.
+    /// Whether the file says one of these words where it counts for a line: outside of functions, in the line's own, or in one
+    /// that this names.
     fn says(&self, words: &[String], line: u32) -> bool {
-        let text = self.text;
-        let found = words.iter().flat_map(|word| text.match_indices(word.as_str()));
-        let mut found = found.map(|(at, _)| at).peekable();
-        if found.peek().is_none() {
+        let in_text = |text: &str| words.iter().any(|word| text.contains(word.as_str()));
+        if !in_text(self.text) {
             return false;
         }
+        let of = |span: Range<usize>| self.text.get(span).unwrap_or_default();
         let before = usize::try_from(line.saturating_sub(1)).unwrap_or(usize::MAX);
-        let mut lines = text.split_inclusive('\n');
+        let mut lines = self.text.split_inclusive('\n');
         let start: usize = lines.by_ref().take(before).map(str::len).sum();
         let end = start + lines.next().map_or(0, str::len);
         let tops = || self.unit.functions.iter().filter(|function| !function.nested);
-        let own: Vec<_> = tops().filter(|f| f.span.start < end && start < f.span.end).collect();
-        let named = |other: &Function<'_>| {
-            let names = |own: &&Function<'_>| {
-                let text = text.get(own.span.clone()).unwrap_or_default();
-                own.span == other.span || !other.name.is_empty() && text.contains(other.name)
-            };
-            own.is_empty() || own.iter().any(names)
+        let own = tops().find(|f| f.span.start < end && start < f.span.end);
+        let Some(own) = own else { return true };
+        let mut past = 0;
+        let outside = tops().any(|function| {
+            let gap = past..function.span.start.max(past);
+            past = past.max(function.span.end);
+            in_text(of(gap))
+        });
+        let counts = |other: &Function<'_>| {
+            let named = || !other.name.is_empty() && of(own.span.clone()).contains(other.name);
+            in_text(of(other.span.clone())) && (other.span == own.span || named())
         };
-        found.any(|at| {
-            let mut around = tops().filter(|f| f.span.contains(&at)).peekable();
-            around.peek().is_none() || around.any(named)
-        })
+        outside || in_text(of(past..self.text.len())) || tops().any(counts)
     }
 
     /// Whether the file has to do with SQL at all.
