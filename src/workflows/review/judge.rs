@@ -19,7 +19,7 @@ use super::{
     past::Past,
     settings::{ByPath, Settings, Weight},
     state::{AgentReport, Ingested, Outcome},
-    tools::{merge_into, same_harm},
+    tools::{merge_into, same_cause, same_harm},
 };
 use crate::analysis::{Finding, Severity, Side, Source};
 
@@ -243,15 +243,17 @@ pub fn select(placed: Placed, settings: &Settings, past: &Past) -> (Vec<Finding>
 
     let mut findings: Vec<Finding> = findings.into_iter().map(|(finding, _)| finding).collect();
     soften_notices(&mut findings);
-    findings.sort_by(|a, b| rank(a).cmp(&rank(b)));
+    let shows = |f: &Finding| {
+        f.source == Source::Verdict || by_path.shows(&f.path, f.severity, f.confidence)
+    };
+    // Of those that say the same one that is to be shown speaks for the others.
+    findings.sort_by(|a, b| (!shows(a), rank(a)).cmp(&(!shows(b), rank(b))));
     let anchored = findings.len();
     findings = merge(findings);
     left_out.merged = merged_before + anchored - findings.len();
 
     let merged = findings.len();
-    findings.retain(|f| {
-        f.source == Source::Verdict || by_path.shows(&f.path, f.severity, f.confidence)
-    });
+    findings.retain(shows);
     left_out.below_threshold = merged - findings.len();
     let clear = findings.len();
     findings = gather(findings);
@@ -329,11 +331,11 @@ fn merge(findings: Vec<Finding>) -> Vec<Finding> {
     kept
 }
 
-/// Whether two findings about one line say the same: by rule, or by most words of their titles.
+/// Whether two findings about one line say the same: by rule, by weakness, or by most words of their titles.
 fn same(a: &Finding, b: &Finding) -> bool {
     // All findings of an agent's model are of one rule.
     let model = a.source == Source::Model;
-    if a.fingerprint == b.fingerprint || a.rule == b.rule && !model {
+    if a.fingerprint == b.fingerprint || a.rule == b.rule && !model || same_cause(a, b) {
         return true;
     }
     let words = |text: &str| -> HashSet<String> {

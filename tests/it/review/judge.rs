@@ -94,6 +94,32 @@ fn findings_of_several_agents_are_merged() {
     assert_eq!(left_out.merged, 1);
 }
 
+/// P5: rules that name one weakness of a line, or speak of one secret, are heard once, and what is to be shown
+/// speaks for what is not.
+#[test]
+fn one_weakness_is_told_once() {
+    let about = |rule: &str, cwe: u32, severity, confidence| Finding {
+        title: rule.into(),
+        body: format!("Bad (CWE-{cwe})."),
+        severity,
+        confidence: Confidence::hundredths(confidence),
+        source: Source::Rule,
+        ..finding(rule, 1, "one")
+    };
+    let found = vec![
+        about("cipher", 327, Severity::High, 30),
+        about("mode", 327, Severity::Medium, 70),
+        about("password", 259, Severity::Low, 90),
+        about("token", 798, Severity::Medium, 90),
+        about("cookie", 614, Severity::Low, 90),
+        about("header", 1004, Severity::Low, 80),
+    ];
+    let (shown, left_out) = select(found, &texts(), &Settings::default());
+    let shown: Vec<_> = shown.iter().map(|f| f.rule.as_str()).collect();
+    assert_eq!(shown, ["token", "mode", "cookie", "header"]);
+    assert_eq!((left_out.merged, left_out.below_threshold), (2, 0));
+}
+
 /// P1, P5: thresholds and the cap leave out the least important, and count it.
 #[test]
 fn thresholds_and_cap_count_what_they_leave_out() {

@@ -70,11 +70,23 @@ pub(in crate::workflows::review) fn same_harm(a: &Finding, b: &Finding) -> bool 
         return false;
     }
     let weaknesses = [cwe_in(&a.body), cwe_in(&b.body)];
-    if weaknesses[0].is_some() && weaknesses[0] == weaknesses[1] {
+    if same_weakness(weaknesses) {
         return true;
     }
     let harm = |f: &Finding, cwe| harm_of(cwe, &format!("{} {}", f.rule, f.title));
     harm(a, weaknesses[0]).is_some_and(|of_a| harm(b, weaknesses[1]) == Some(of_a))
+}
+
+/// Whether two findings of ours about one line name the same weakness, or are both about a secret.
+pub(in crate::workflows::review) fn same_cause(a: &Finding, b: &Finding) -> bool {
+    let found = |f: &Finding| matches!(f.source, Source::Rule | Source::Flow | Source::Secret);
+    let weaknesses = [cwe_in(&a.body), cwe_in(&b.body)];
+    let secrets = |cwe: &Option<u32>| cwe.is_some_and(|cwe| HARMS[SECRETS].0.contains(&cwe));
+    found(a) && found(b) && (same_weakness(weaknesses) || weaknesses.iter().all(secrets))
+}
+
+fn same_weakness([a, b]: [Option<u32>; 2]) -> bool {
+    a.is_some() && a == b
 }
 
 /// Takes `other`, which says the same, into `kept`. A finding of ours speaks for one of another tool: it

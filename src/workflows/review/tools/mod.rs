@@ -43,7 +43,7 @@ use self::{
     log::{Head, Log, Run},
 };
 pub(super) use self::{
-    harm::{merge_into, same_harm},
+    harm::{merge_into, same_cause, same_harm},
     place::Placing,
 };
 pub use self::{
