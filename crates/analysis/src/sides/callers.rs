@@ -40,7 +40,7 @@ pub(super) fn check(compared: &Compared<'_>) -> Vec<Finding> {
 fn in_file(compared: &Compared<'_>, function: FunctionPair<'_>) -> Vec<Finding> {
     let syntax = &compared.head;
     let Some((before, now)) = signatures(compared, function) else { return Vec::new() };
-    let Some(target) = Target::of(syntax, function) else { return Vec::new() };
+    let Some(target) = Target::of(syntax, function.head) else { return Vec::new() };
     let broken = |call: &&Call| {
         let passed = target
             .is_called(syntax, call)
@@ -65,16 +65,19 @@ pub(super) fn signatures(
 ) -> Option<(Signature, Signature)> {
     let (base, head) = (&compared.base, &compared.head);
     let (old, new) = (base.of(&function.base.parameters), head.of(&function.head.parameters));
-    if same(old, new) || !is_plain(head, function.head) || !is_plain(base, function.base) {
+    if same(old, new) {
         return None;
     }
-    // A function that inspects its arguments accepts more than it declares.
+    signature(base, function.base).zip(signature(head, function.head))
+}
+
+/// The signature of a function, if it says all that the function takes.
+pub(super) fn signature(syntax: &Syntax<'_>, function: &Function) -> Option<Signature> {
+    // One that inspects its arguments accepts more than it declares.
     let inspects = |t: &Token<'_>| matches!(t.text, "typeof" | "arguments" | "func_get_args");
-    if head.of(&function.head.body).iter().any(inspects) {
-        return None;
-    }
-    let read = |tokens| Signature::of(compared.language, function.head.method, tokens);
-    read(old).zip(read(new))
+    let whole = is_plain(syntax, function) && !syntax.of(&function.body).iter().any(inspects);
+    let read = || Signature::of(syntax.language, function.method, syntax.of(&function.parameters));
+    whole.then(read).flatten()
 }
 
 /// Whether the function has no decorator that may change its signature.
@@ -98,28 +101,28 @@ pub(super) fn class_of<'f>(head: &Syntax<'_>, init: &'f Function) -> Option<&'f 
 }
 
 /// A function that calls in the same file refer to for certain.
-struct Target<'f> {
-    name: &'f str,
+pub(super) struct Target<'f> {
+    pub(super) name: &'f str,
     /// The class of a method.
     class: Option<&'f [String]>,
 }
 
 impl<'f> Target<'f> {
-    fn of(head: &Syntax<'_>, function: FunctionPair<'f>) -> Option<Self> {
-        let path = &function.head.path;
+    pub(super) fn of(head: &Syntax<'_>, function: &'f Function) -> Option<Self> {
+        let path = &function.path;
         let (name, around) = path.split_last()?;
         let alone = head.functions.iter().filter(|f| f.path.last() == Some(name)).count() == 1;
         if name == "__init__" {
-            let class = class_of(head, function.head).filter(|class| !is_bound(head, class))?;
+            let class = class_of(head, function).filter(|class| !is_bound(head, class))?;
             return Some(Self { name: class, class: None });
         }
-        if function.head.method {
+        if function.method {
             return alone.then_some(Self { name, class: Some(around) });
         }
         (alone && around.is_empty() && !is_bound(head, name)).then_some(Self { name, class: None })
     }
 
-    fn is_called(&self, head: &Syntax<'_>, call: &Call) -> bool {
+    pub(super) fn is_called(&self, head: &Syntax<'_>, call: &Call) -> bool {
         let callee = head.of(&call.callee);
         let Some(class) = self.class else {
             let before = call.all.start.checked_sub(1).and_then(|b| head.tokens.get(b));
@@ -168,7 +171,7 @@ pub(super) fn message(
     )
 }
 
-fn cut(text: &str) -> String {
+pub(super) fn cut(text: &str) -> String {
     let short: String = text.chars().take(100).collect();
     let more = if short.len() < text.len() { "…" } else { "" };
     format!("{}{more}", short.replace('`', "'"))

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `callers.rs` | check: a signature changed, a call in the same file was left behind |
 //! | `cross_file.rs` | the same for a call in another file of the change |
+//! | `misfits.rs` | check: a call does not fit what it calls in the same file |
 //! | `signature.rs` | parameters and arguments |
 //! | `imports.rs`, `modules.rs`, `php.rs` | which file an imported name refers to |
 //! | `copies.rs` | check: one name left behind in a copied statement |
@@ -27,6 +28,7 @@ mod imports;
 pub mod lock_file;
 mod lock_packages;
 mod lock_readers;
+mod misfits;
 mod modules;
 mod php;
 mod shape;
@@ -39,7 +41,7 @@ use super::{CheckInfo, Finding, Lang, LineSet, Lines, MaskedText, globs};
 
 /// Every check of both sides, by id.
 pub const CHECKS: &[CheckInfo] =
-    &[callers::INFO, errors::INFO, lock_file::INFO, copies::INFO, unlocks::INFO];
+    &[callers::INFO, errors::INFO, lock_file::INFO, copies::INFO, unlocks::INFO, misfits::INFO];
 
 /// Both sides of one changed file.
 #[derive(Debug, Clone, Copy)]
@@ -107,14 +109,23 @@ fn check_program(pair: Pair<'_>, language: Option<Lang>) -> Option<Checked> {
     let test = globs::is_test(pair.path);
     let head = Syntax::parse(language, pair.head)?;
     let mut checked = Checked::default();
+    let mut misfits = Vec::new();
     if !test {
         checked.findings = copies::check(pair.path, &head, pair.added);
+        if misfits::reads(language) {
+            misfits = misfits::check(pair.path, &head, pair.added);
+        }
     }
     let base = compares.then(|| Syntax::parse(language, pair.base)).flatten();
-    let Some(base) = base else { return Some(checked) };
+    let Some(base) = base else {
+        checked.findings.extend(misfits);
+        return Some(checked);
+    };
     let compared = Compared { pair, language, base, head };
     if callers::reads(language) {
-        checked.findings.extend(callers::check(&compared));
+        let left_behind = callers::check(&compared);
+        misfits.retain(|f| left_behind.iter().all(|left| left.start_line != f.start_line));
+        checked.findings.extend(left_behind);
         checked.changed = cross_file::changed_signatures(&compared);
     }
     if errors::reads(language) && !test {
@@ -123,5 +134,6 @@ fn check_program(pair: Pair<'_>, language: Option<Lang>) -> Option<Checked> {
     if unlocks::reads(language) && !test {
         checked.findings.extend(unlocks::check(&compared));
     }
+    checked.findings.extend(misfits);
     Some(checked)
 }

@@ -46,14 +46,18 @@ pub(super) fn is_whole(kind: &str) -> bool {
     matches!(kind, "variable_name" | "char_literal" | "regex")
 }
 
-/// Whether a leaf of this kind is an identifier.
-pub(super) fn is_name(kind: &str, text: &str) -> bool {
+/// Whether a leaf of this kind is a part of a text in quotes.
+pub(super) fn is_quoted(kind: &str) -> bool {
     let quoted = ["string", "content", "fragment", "escape", "heredoc", "text", "comment"];
-    !quoted.iter().any(|word| kind.contains(word))
-        && !matches!(
-            text,
-            "true" | "false" | "True" | "False" | "null" | "nil" | "None" | "undefined" | "nullptr"
-        )
+    quoted.iter().any(|word| kind.contains(word))
+}
+
+/// Whether a leaf with this text, outside of quotes, is an identifier.
+pub(super) fn is_name(text: &str) -> bool {
+    !matches!(
+        text,
+        "true" | "false" | "True" | "False" | "null" | "nil" | "None" | "undefined" | "nullptr"
+    )
 }
 
 pub(super) fn is_block(kind: &str) -> bool {

@@ -76,6 +76,14 @@ impl Signature {
         !missing && !many && (self.more_named || passed.named.iter().all(known))
     }
 
+    /// Whether a call certainly fails, in a language where it does.
+    pub(super) fn refuses(&self, language: Lang, passed: &Passed<'_>) -> bool {
+        let python = language == Lang::Known(S::Python);
+        // In Ruby names may be one argument, in PHP they are written without the dollar.
+        let certain = python || passed.named.is_empty();
+        certain && !self.takes(passed, language == Lang::Known(S::Php))
+    }
+
     /// Whether every call that fitted also fits `now`.
     pub(super) fn widens_to(&self, now: &Self) -> bool {
         let as_lax = |old: &(String, bool), new: &(String, bool)| old.0 == new.0 && old.1 <= new.1;
@@ -126,6 +134,8 @@ impl<'t> Passed<'t> {
             let texts: Vec<&str> = part.iter().map(|t| t.text).collect();
             match texts.as_slice() {
                 ["*" | "**" | "..." | "&" | "&&", ..] => return None,
+                // Its own commas and colon are none of the call's.
+                _ if texts.contains(&"lambda") => return None,
                 [name, "=" | ":", ..] if is_word(name) => passed.named.push(part[0].text),
                 // A generator, or a pair of Ruby.
                 _ if texts.contains(&"for") || texts.contains(&"=>") => return None,
@@ -153,6 +163,7 @@ fn parts<'s, 't>(tokens: &'s [Token<'t>]) -> Option<Vec<&'s [Token<'t>]>> {
     let mut start = 0;
     for (at, token) in inner.iter().enumerate() {
         match token.text {
+            _ if token.quoted => {}
             "(" | "[" | "{" => depth += 1,
             ")" | "]" | "}" => depth -= 1,
             "," if depth == 0 => {

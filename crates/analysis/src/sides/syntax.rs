@@ -20,6 +20,8 @@ pub(super) struct Token<'t> {
     pub(super) line: u32,
     /// Whether it is an identifier.
     pub(super) name: bool,
+    /// Whether it is a part of a text in quotes.
+    pub(super) quoted: bool,
     at: usize,
 }
 
@@ -267,9 +269,10 @@ impl<'t, 'l> Walk<'t, 'l> {
         }
         let text = if text == "'" { "\"" } else { text };
         let starts = text.starts_with(|c: char| c.is_alphabetic() || matches!(c, '_' | '$' | '@'));
-        let name = node.is_named() && starts && shape::is_name(kind, text);
+        let quoted = shape::is_quoted(kind);
+        let name = node.is_named() && starts && !quoted && shape::is_name(text);
         let line = self.lines.at(range.start);
-        self.tokens.push(Token { text, line, name, at: range.start });
+        self.tokens.push(Token { text, line, name, quoted, at: range.start });
     }
 
     fn function(&mut self, node: &Tree<'_>, path: &[String], method: bool) {

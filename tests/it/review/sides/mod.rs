@@ -6,6 +6,7 @@ mod copies;
 mod cross_file;
 mod errors;
 mod lock_files;
+mod misfits;
 mod unlocks;
 
 use std::collections::BTreeSet;
@@ -114,6 +115,11 @@ const FIXTURE: &[(&str, &str, &str)] = &[
         "package a\n\nfunc f() string {\n\ta, err := g()\n\treturn a.String()\n}\n",
     ),
     (
+        "misfit.py",
+        "def area(width, height):\n    return width\n",
+        "def area(width, height):\n    return width\n\n\ndef draw(box):\n    return area(box)\n",
+    ),
+    (
         "name.py",
         "def f(ax, ay, bx, by):\n    return 0\n",
         "def f(ax, ay, bx, by):\n    dx = abs(ax - bx)\n    dy = abs(ay - bx)\n    return dx + dy\n",
@@ -160,6 +166,7 @@ async fn each_check_is_part_of_a_review() {
             "lock-contradicts-manifest web/package-lock.json:0-0",
             "name-left-behind name.py:3-3",
             "unlock-removed unlock.go:4-4",
+            "wrong-arguments misfit.py:6-6",
         ]
     );
     let ids: BTreeSet<&str> = found.iter().filter_map(|f| f.split(' ').next()).collect();
@@ -207,7 +214,11 @@ async fn checks_obey_the_settings() {
     found.sort();
     assert_eq!(
         found,
-        ["error-check-removed error.go:4-4", "lock-contradicts-manifest web/package-lock.json:0-0"]
+        [
+            "error-check-removed error.go:4-4",
+            "lock-contradicts-manifest web/package-lock.json:0-0",
+            "wrong-arguments misfit.py:6-6",
+        ]
     );
 }
 

@@ -1,0 +1,74 @@
+//! `wrong-arguments`: a call that the change wrote does not fit the function of the same file that it calls.
+//!
+//! Needs no other side of the diff. Only for languages without a compiler that reports it, and only where the
+//! target is certain; what `caller-left-behind` says is not said again.
+
+use ast_grep_language::SupportLang as S;
+
+use super::{
+    CheckInfo,
+    callers::{Target, cut, signature},
+    compared::Head,
+    signature::Passed,
+    syntax::{Call, Function, Syntax, one_line},
+};
+use crate::{Category, Confidence, Finding, Lang, LineSet, Severity};
+
+pub(super) const INFO: CheckInfo = CheckInfo {
+    id: "wrong-arguments",
+    category: Category::Logic,
+    severity: Severity::High,
+    confidence: Confidence::hundredths(80),
+    title: "Wrong arguments: this call does not fit what it calls",
+    problem: "A call leaves out an argument that the function in the same file needs, or passes one that it does not \
+              take. It fails when it runs.",
+    advice: "Pass what the function takes, or change what it takes.",
+    reads,
+};
+
+/// Whether a call that does not fit fails only when it runs.
+pub(super) fn reads(language: Lang) -> bool {
+    matches!(language, Lang::Known(S::Python | S::Ruby | S::Php))
+}
+
+/// The calls on added lines that do not fit.
+pub(super) fn check(path: &str, head: &Syntax<'_>, added: &LineSet) -> Vec<Finding> {
+    let place = Head { path, lines: &head.lines, added };
+    let calls: Vec<&Call> =
+        head.calls.iter().filter(|call| head.is_touched(&call.callee, added)).collect();
+    head.functions.iter().flat_map(|function| in_file(&place, head, &calls, function)).collect()
+}
+
+fn in_file(
+    place: &Head<'_>,
+    head: &Syntax<'_>,
+    calls: &[&Call],
+    function: &Function,
+) -> Vec<Finding> {
+    let named = |call: &&&Call| {
+        let class = function.path.iter().rev().nth(1);
+        let names = |name: &str| name == function.name() || Some(name) == class.map(String::as_str);
+        head.of(&call.callee).last().is_some_and(|token| names(token.text))
+    };
+    let calls: Vec<&&Call> = calls.iter().filter(named).collect();
+    if calls.is_empty() {
+        return Vec::new();
+    }
+    let Some(takes) = signature(head, function) else { return Vec::new() };
+    let Some(target) = Target::of(head, function) else { return Vec::new() };
+    let misfit = |call: &&&Call| {
+        let passed = Passed::of(head.of(&call.arguments));
+        target.is_called(head, call) && passed.is_some_and(|p| takes.refuses(head.language, &p))
+    };
+    let finding = |call: &&Call| {
+        let (at, _) = head.line_span(&function.parameters);
+        let body = format!(
+            "`{}` takes `{}` (line {at}), and this call passes `{}`.",
+            target.name,
+            cut(&one_line(head.of(&function.parameters))),
+            cut(&one_line(head.of(&call.arguments))),
+        );
+        place.finding(&INFO, head.line_span(&call.callee).1, &body, None)
+    };
+    calls.into_iter().filter(misfit).map(finding).collect()
+}
