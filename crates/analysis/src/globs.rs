@@ -41,7 +41,7 @@ const VENDORED: Paths = Paths {
         "**/{tiny_mce,tinymce}/{langs,plugins,skins,themes,utils}/**",
         "**/{pdfjs,pdf.js}/{build,web}/**",
         "**/{static,public,wwwroot,webapp}/**/{lib,libs}/**/*.{js,css}",
-        "**/jquery.*.js",
+        "**/{jquery,*.jquery}.*.js",
         "**/{jquery,bootstrap}-*.js",
         // A library with its version in its name.
         "**/*[.-][0-9]*.[0-9]*.[0-9]*.js",
@@ -102,7 +102,7 @@ const TESTS: Paths = Paths {
     folders: "test tests Test Tests unittest unittests unit_tests unit-tests testsuite testsuites \
               smokes fuzz fuzzing cypress playwright cassettes vcr vcr_cassettes mocks __mocks__ \
               mirage stories testing testdata test_data test-data __tests__ spec specs fixtures e2e \
-              examples example docs doc benchmark benchmarks benches __test__ buildscripts \
+              examples example _examples docs doc benchmark benchmarks benches __test__ buildscripts \
               build-scripts .dev dev_env dev-env devenv .devcontainer ci-config samples sample \
               semgrep-rules semgrep_rules documentation itest itests sbt-test smoke-test smoke-tests \
               local-dev PoC",

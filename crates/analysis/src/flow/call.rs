@@ -197,7 +197,7 @@ impl<'t> Run<'_, 't> {
 
     /// The arguments and the receiver, as they come out again.
     fn through(&self, made: &Made<'_, 't>) -> Value {
-        let clean = self.mapped(made);
+        let clean = self.mapped(made) | self.rooted(made);
         if clean == Harms::MAX {
             return self.result(made);
         }
@@ -370,7 +370,8 @@ fn is_on(made: &Made<'_, '_>, name: &str) -> bool {
 /// Whether an argument says that text is sent.
 fn is_plain_text(given: &Passed<'_>) -> bool {
     let path = given.value.path.as_deref().unwrap_or_default();
-    given.value.constant() == Some("text/plain") || path.ends_with("Text.Plain")
+    let named = path.ends_with("Text.Plain") || path.contains("text/plain");
+    named || given.value.constant() == Some("text/plain")
 }
 
 /// Whether an argument is this text.

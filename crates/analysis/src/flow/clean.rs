@@ -50,6 +50,13 @@ impl<'t> Run<'_, 't> {
         cleans.fold(cleaned_by(&path.to_ascii_lowercase()), |all, harms| all | harms)
     }
 
+    /// Of Go, a path that is cleaned from the root on goes up no further: `filepath.Clean("/" + name)`.
+    pub(super) fn rooted(&self, made: &Made<'_, 't>) -> Harms {
+        let path = made.args.first().and_then(|a| a.value.known_text()).unwrap_or_default();
+        let rooted = self.language == "Go" && made.name == "Clean" && path.starts_with('/');
+        if rooted { bit("path-traversal") } else { 0 }
+    }
+
     /// What was found of a file that was named is less sure once the file is checked.
     pub(super) fn file_checked(&mut self, value: &Value) {
         // Only the file itself, or what was made of it: a check of the name alone may be for something else.

@@ -63,7 +63,8 @@ struct SourceData {
     /// What a request as a whole is called; what wraps it gives parts of it.
     #[serde(default)]
     objects: Vec<String>,
-    /// The first parameters of a function outside of any class: `event*, context`. What has the star is filled.
+    /// The first parameters of a function outside of any class: `event*, context`. What has the star is filled;
+    /// `{}` is taken apart where it stands.
     #[serde(default)]
     params: Vec<String>,
     /// For `params`: the file holds one of these.
@@ -83,7 +84,7 @@ impl Called {
     /// Whether the parameter of this name is filled in a function with these, in this file.
     pub(super) fn fills(&self, name: &str, params: &[Option<&str>], text: &str) -> bool {
         let fits = |(at, wanted): (usize, &String)| {
-            params.get(at).is_some_and(|own| *own == Some(wanted.trim_end_matches('*')))
+            params.get(at).is_some_and(|own| own.unwrap_or("{}") == wanted.trim_end_matches('*'))
         };
         let filled = |wanted: &String| wanted.strip_suffix('*') == Some(name);
         self.names.iter().any(filled)

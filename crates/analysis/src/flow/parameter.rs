@@ -161,7 +161,7 @@ impl<'t> Run<'_, 't> {
     /// Whether a framework fills a parameter from a request.
     fn filled_from_request(&self, function: &Function<'t>, param: &Param<'t>) -> Option<Reach> {
         let has = |marks: &[&str], wanted: &str| marks.iter().any(|m| is_marked(m, wanted));
-        let name = param.target.name().unwrap_or_default();
+        let name = param.target.name().unwrap_or("{}");
         if function.class.is_none() {
             let names: Vec<_> = function.params.iter().map(|p| p.target.name()).collect();
             let called = &self.model.called;
@@ -176,7 +176,8 @@ impl<'t> Run<'_, 't> {
         let ty = param.ty.map(simple).unwrap_or_default();
         let class = self.by_class.get(ty).and_then(|at| self.unit.classes.get(*at));
         let is_body = ty == "UploadFile" || class.is_some_and(|c| c.head.contains("BaseModel"));
-        if HANDLES.contains(&name) || !is_body && !is_text(param.ty) && param.ty.is_some() {
+        let text = is_text(param.ty);
+        if HANDLES.contains(&name) && !text || !is_body && !text && param.ty.is_some() {
             return None;
         }
         let handled = self.model.handlers.iter().find(|(mark, _)| has(&function.marks, mark));
