@@ -77,7 +77,7 @@ fn page() -> String {
         where `min_confidence` is lower. After eight repositories, in less than a third of them right, a rule is not shown by default, however often one of them repeats it, but for private keys, of which one that is missed costs too much; \
         a flow is as sure as its source and its way.\n\n\
         Beside them: 2,195 places in texts with known answers, with which ast-grep's essentials, Bandit, eslint-plugin-security, \
-        gitleaks and OWASP's benchmark for Python are tested; half of each; and 22,000 in [texts of this project](../tests/texts), whose writers did \
+        gitleaks and OWASP's benchmark for Python are tested; half of each; and 35,000 in [texts of this project](../tests/texts), whose writers did \
         not look at the rules. `tests/cases` counts them ([cases.tsv](cases.tsv)). A text is harmless for one rule only, so another may rightly \
         speak of it.\n\n\
         | rule | agent | by default | right | wrong | taken away | right in cases | wrong in cases |\n\

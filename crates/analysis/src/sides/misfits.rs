@@ -10,7 +10,7 @@ use super::{
     callers::{Target, cut, signature},
     compared::Head,
     signature::Passed,
-    syntax::{Call, Function, Syntax, one_line},
+    syntax::{Call, Function, Syntax, Token, one_line},
 };
 use crate::{Category, Confidence, Finding, Lang, LineSet, Severity};
 
@@ -51,7 +51,7 @@ fn in_file(
         head.of(&call.callee).last().is_some_and(|token| names(token.text))
     };
     let calls: Vec<&&Call> = calls.iter().filter(named).collect();
-    if calls.is_empty() {
+    if calls.is_empty() || is_left_to_others(head.of(&function.body)) {
         return Vec::new();
     }
     let Some(takes) = signature(head, function) else { return Vec::new() };
@@ -71,4 +71,10 @@ fn in_file(
         place.finding(&INFO, head.line_span(&call.callee).1, &body, None)
     };
     calls.into_iter().filter(misfit).map(finding).collect()
+}
+
+/// Whether a body says only that a class derived from this one has it, maybe with other parameters.
+fn is_left_to_others(body: &[Token<'_>]) -> bool {
+    body.iter().any(|token| token.text == "NotImplementedError")
+        || body.iter().all(|token| matches!(token.text, "pass" | "..."))
 }

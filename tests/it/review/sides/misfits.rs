@@ -160,6 +160,18 @@ fn calls_that_may_fit() {
 +area(1, unit: 'm')
 "#,
         ),
+        // A class derived from this one has it.
+        (
+            "j.py",
+            r#"
+ class Shape:
+     def _drawn(self):
+         raise NotImplementedError
+ 
+     def draw(self):
++        return self._drawn(self)
+"#,
+        ),
         // A comma in a text is no argument.
         (
             "i.php",
