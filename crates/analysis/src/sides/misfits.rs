@@ -3,6 +3,8 @@
 //! Needs no other side of the diff. Only for languages without a compiler that reports it, and only where the
 //! target is certain; what `caller-left-behind` says is not said again.
 
+use std::collections::HashMap;
+
 use ast_grep_language::SupportLang as S;
 
 use super::{
@@ -34,33 +36,39 @@ pub(super) fn reads(language: Lang) -> bool {
 /// The calls on added lines that do not fit.
 pub(super) fn check(path: &str, head: &Syntax<'_>, added: &LineSet) -> Vec<Finding> {
     let place = Head { path, lines: &head.lines, added };
-    let calls: Vec<&Call> =
-        head.calls.iter().filter(|call| head.is_touched(&call.callee, added)).collect();
-    head.functions.iter().flat_map(|function| in_file(&place, head, &calls, function)).collect()
+    let mut calls: HashMap<&str, Vec<&Call>> = HashMap::new();
+    for call in head.calls.iter().filter(|call| head.is_touched(&call.callee, added)) {
+        let Some(name) = head.of(&call.callee).last() else { continue };
+        calls.entry(name.text).or_default().push(call);
+    }
+    head.functions.iter().flat_map(|function| of(&place, head, &calls, function)).collect()
 }
 
-fn in_file(
+/// Those of one function.
+fn of(
     place: &Head<'_>,
     head: &Syntax<'_>,
-    calls: &[&Call],
+    calls: &HashMap<&str, Vec<&Call>>,
     function: &Function,
 ) -> Vec<Finding> {
-    let named = |call: &&&Call| {
-        let class = function.path.iter().rev().nth(1);
-        let names = |name: &str| name == function.name() || Some(name) == class.map(String::as_str);
-        head.of(&call.callee).last().is_some_and(|token| names(token.text))
-    };
-    let calls: Vec<&&Call> = calls.iter().filter(named).collect();
+    // A class is called by its own name.
+    let names = function.path.iter().rev().take(2);
+    let calls: Vec<&Call> =
+        names.filter_map(|name| calls.get(name.as_str())).flatten().copied().collect();
     if calls.is_empty() || is_left_to_others(head.of(&function.body)) {
         return Vec::new();
     }
     let Some(takes) = signature(head, function) else { return Vec::new() };
-    let Some(target) = Target::of(head, function) else { return Vec::new() };
-    let misfit = |call: &&&Call| {
+    let refused = |call: &&Call| {
         let passed = Passed::of(head.of(&call.arguments));
-        target.is_called(head, call) && passed.is_some_and(|p| takes.refuses(head.language, &p))
+        passed.is_some_and(|passed| takes.refuses(head.language, &passed))
     };
-    let finding = |call: &&Call| {
+    let mut refused = calls.into_iter().filter(refused).peekable();
+    // What a name stands for is looked up in the whole file, so only where it matters.
+    let Some(target) = refused.peek().and_then(|_| Target::of(head, function)) else {
+        return Vec::new();
+    };
+    let finding = |call: &Call| {
         let (at, _) = head.line_span(&function.parameters);
         let body = format!(
             "`{}` takes `{}` (line {at}), and this call passes `{}`.",
@@ -70,7 +78,7 @@ fn in_file(
         );
         place.finding(&INFO, head.line_span(&call.callee).1, &body, None)
     };
-    calls.into_iter().filter(misfit).map(finding).collect()
+    refused.filter(|call| target.is_called(head, call)).map(finding).collect()
 }
 
 /// Whether a body says only that a class derived from this one has it, maybe with other parameters.
