@@ -124,6 +124,8 @@ impl<'t> Run<'_, 't> {
             "JavaScript" if NAMED.contains(&name) && is_handler(function) => name,
             // `APIGatewayProxyEvent`, `S3Event`: what an event holds has the same names in all of them.
             "JavaScript" if name == "event" && ty.ends_with("Event") => name,
+            // What is called by this type's name compiles a text.
+            "JavaScript" if ty == "Function" => name,
             "Kotlin" if name == "call" => name,
             _ if ty.is_empty() => name,
             _ => ty,
