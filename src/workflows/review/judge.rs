@@ -246,8 +246,9 @@ pub fn select(placed: Placed, settings: &Settings, past: &Past) -> (Vec<Finding>
     let shows = |f: &Finding| {
         f.source == Source::Verdict || by_path.shows(&f.path, f.severity, f.confidence)
     };
+    findings.sort_by(|a, b| rank(a).cmp(&rank(b)));
     // Of those that say the same one that is to be shown speaks for the others.
-    findings.sort_by(|a, b| (!shows(a), rank(a)).cmp(&(!shows(b), rank(b))));
+    findings.sort_by_cached_key(|finding| !shows(finding));
     let anchored = findings.len();
     findings = merge(findings);
     left_out.merged = merged_before + anchored - findings.len();

@@ -56,10 +56,6 @@ impl<'t> Run<'_, 't> {
             let values: Vec<Value> = made.args.iter().skip(1).map(|a| a.value.clone()).collect();
             return Some(self.grown(first?, &values));
         }
-        // Each word reaches the program as it is.
-        if self.language == "CSharp" && made.path.ends_with(".ArgumentList.Add") {
-            return Some(Value::default());
-        }
         if self.language == "Go" && FILLS.contains(&made.name) {
             return self.filled(made);
         }

@@ -109,22 +109,20 @@ fn check_program(pair: Pair<'_>, language: Option<Lang>) -> Option<Checked> {
     let test = globs::is_test(pair.path);
     let head = Syntax::parse(language, pair.head)?;
     let mut checked = Checked::default();
-    let mut misfits = Vec::new();
     if !test {
         checked.findings = copies::check(pair.path, &head, pair.added);
         if misfits::reads(language) {
-            misfits = misfits::check(pair.path, &head, pair.added);
+            checked.findings.extend(misfits::check(pair.path, &head, pair.added));
         }
     }
     let base = compares.then(|| Syntax::parse(language, pair.base)).flatten();
-    let Some(base) = base else {
-        checked.findings.extend(misfits);
-        return Some(checked);
-    };
+    let Some(base) = base else { return Some(checked) };
     let compared = Compared { pair, language, base, head };
     if callers::reads(language) {
         let left_behind = callers::check(&compared);
-        misfits.retain(|f| left_behind.iter().all(|left| left.start_line != f.start_line));
+        // One that was left behind does not fit, either.
+        let told = |f: &Finding| left_behind.iter().any(|left| left.start_line == f.start_line);
+        checked.findings.retain(|f| f.rule != misfits::INFO.id || !told(f));
         checked.findings.extend(left_behind);
         checked.changed = cross_file::changed_signatures(&compared);
     }
@@ -134,6 +132,5 @@ fn check_program(pair: Pair<'_>, language: Option<Lang>) -> Option<Checked> {
     if unlocks::reads(language) && !test {
         checked.findings.extend(unlocks::check(&compared));
     }
-    checked.findings.extend(misfits);
     Some(checked)
 }

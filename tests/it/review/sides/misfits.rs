@@ -75,6 +75,23 @@ fn a_call_that_does_not_fit() {
     ]);
 }
 
+/// A call that was left behind is told as that, and no second time.
+#[test]
+fn a_call_left_behind_is_told_once() {
+    finds(&[(
+        "a.py",
+        r#"
+-def area(width):
++def area(width, height):
+     return width
+ 
+-print(area(1) + 1)
++print(area(1))
+"#,
+        "caller-left-behind:4",
+    )]);
+}
+
 /// What fits, what cannot be counted, and what may be another function.
 #[test]
 fn calls_that_may_fit() {
